@@ -1,0 +1,1 @@
+"""Pure decisions of the runner: polling, reporting, masking. No I/O, no clock, no event loop."""

@@ -1,0 +1,1 @@
+"""Where the runner touches the world: sockets, files, the clock."""

@@ -1,0 +1,201 @@
+"""The calls of a runner to one server, in the runner's own values.
+
+Owns identity, limits and what is found out about the server's family; the codec is `edge/connect.py`, the bytes are
+the transport's. Every method raises `RpcError` when there is no answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from google.protobuf.message import Message
+
+from actionsrunner.core.family import Family, FamilyFinder
+from actionsrunner.core.rows import Row
+from actionsrunner.core.seams import TaskSpec
+from actionsrunner.core.taskstate import TaskReport
+from actionsrunner.edge.connect import call, request_headers
+from actionsrunner.edge.messages import read_result, read_task, write_rows, write_state
+from actionsrunner.edge.transport import Transport
+from actionswire import headers as names
+from actionswire.gen.ping.v1 import ping_pb2
+from actionswire.gen.runner.v1 import runner_pb2 as pb
+from actionswire.result import Result
+
+A = TypeVar("A", bound=Message)
+
+CALL_LIMIT_S: Final = 60.0
+"""Longest any call may take, as in Gitea's runner since v3.2 and Forgejo's since 2025-11."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How the server knows this runner; uuid and token are empty before registration."""
+
+    uuid: str = ""
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """The answer to Register; ``token`` is shown this one time."""
+
+    id: int
+    uuid: str
+    token: str
+    name: str
+    ephemeral: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The answer to FetchTask; usually no task or one."""
+
+    tasks: tuple[TaskSpec, ...]
+    tasks_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateAnswer:
+    """The answer to UpdateTask: the server's result for the task and all outputs it holds."""
+
+    result: Result
+    sent_outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLimits:
+    """How long one report may take, and what the server is told of it.
+
+    Gitea's runner tells what is left of the job's time, not the limit of the call; None tells nothing.
+    """
+
+    call_s: float
+    announce_s: float | None = None
+
+
+class RunnerClient:
+    """One runner's view of one server."""
+
+    def __init__(self, transport: Transport, *, version: str, identity: Identity, family: Family | None) -> None:
+        self._transport = transport
+        self._version = version
+        self._finder = FamilyFinder(family)
+        self._identity = {"user-agent": f"actionsrunner/{version}"}
+        if identity.uuid:
+            self._identity[names.RUNNER_UUID] = identity.uuid
+        if identity.token:
+            self._identity[names.RUNNER_TOKEN] = identity.token
+
+    @property
+    def family(self) -> Family:
+        """The family of the server as far as it is known; Gitea until then."""
+        return self._finder.assumed
+
+    async def ping(self, data: str) -> str:
+        """Return the server's greeting."""
+        request = ping_pb2.PingRequest(data=data)
+        path = names.method_path(names.PING_SERVICE, names.PING)
+        answer, _ = await call(
+            self._transport, path, request, ping_pb2.PingResponse(), headers=self._headers(), limit_s=CALL_LIMIT_S
+        )
+        return answer.data
+
+    async def register(
+        self, *, name: str, token: str, labels: Sequence[str], capabilities: Sequence[str], ephemeral: bool
+    ) -> Registered:
+        """Create this runner on the server.
+
+        Args:
+            name: shown to people; need not be unique.
+            token: the registration token.
+            labels: names only, without scheme.
+            capabilities: what the runner supports, e.g. ``cancelling``.
+            ephemeral: ask for a runner that the server removes after one task.
+
+        Source: docs/protocol.md, "Register and Declare".
+        """
+        request = pb.RegisterRequest(
+            name=name,
+            token=token,
+            version=self._version,
+            labels=labels,
+            # Forgejo's runner repeats them in the old field, Gitea's no longer does.
+            agent_labels=labels if self.family is Family.FORGEJO else (),
+            capabilities=capabilities,
+            ephemeral=ephemeral,
+        )
+        answer, _ = await self._call(names.REGISTER, request, pb.RegisterResponse(), self._headers())
+        runner = answer.runner
+        return Registered(
+            id=runner.id, uuid=runner.uuid, token=runner.token, name=runner.name, ephemeral=runner.ephemeral
+        )
+
+    async def declare(self, *, labels: Sequence[str], capabilities: Sequence[str]) -> frozenset[str]:
+        """Tell version, label names and capabilities; return the capabilities that the server announces."""
+        request = pb.DeclareRequest(version=self._version, labels=labels, capabilities=capabilities)
+        answer, headers = await self._call(names.DECLARE, request, pb.DeclareResponse(), self._headers())
+        announced = headers.get(names.CAPABILITIES.lower())
+        self._finder.declared(announces_capabilities=announced is not None, ephemeral=answer.runner.ephemeral)
+        return frozenset(part.strip() for part in (announced or "").split(",") if part.strip())
+
+    async def fetch_task(self, *, tasks_version: int, free_slots: int, request_key: str, limit_s: float) -> Fetched:
+        """Ask for work.
+
+        Args:
+            tasks_version: the last one seen; 0 makes the server look into its queue whatever the version.
+            free_slots: tasks that may come; told to Forgejo only.
+            request_key: names this attempt (empty for none), so that Forgejo can repeat a lost answer. It is sent
+                until the server is known to be Gitea, which ignores it: only so a first answer that gets lost can be
+                recovered.
+            limit_s: our deadline, which the server is told.
+        """
+        limit_s = min(limit_s, CALL_LIMIT_S)
+        request = pb.FetchTaskRequest(tasks_version=tasks_version)
+        headers = self._headers(announce_s=limit_s)
+        if self._finder.known is Family.FORGEJO:
+            request.task_capacity = free_slots
+        if request_key and self._finder.known is not Family.GITEA:
+            headers[names.REQUEST_KEY] = request_key
+        answer, _ = await self._call(names.FETCH_TASK, request, pb.FetchTaskResponse(), headers, limit_s=limit_s)
+        # Forgejo 14.0.0 and 14.0.1 could fill the additional tasks without the first.
+        found = [answer.task] if answer.HasField("task") else []
+        found.extend(answer.additional_tasks)
+        tasks = tuple(read_task(task) for task in found)
+        for task in tasks:
+            self._finder.fetched(names=(*task.secrets, *task.context), several=bool(answer.additional_tasks))
+        return Fetched(tasks=tasks, tasks_version=answer.tasks_version)
+
+    async def update_log(
+        self, task_id: int, index: int, rows: Sequence[Row], *, no_more: bool, limits: ReportLimits
+    ) -> int:
+        """Send rows, the first of which has the absolute number ``index``; return the server's ack index."""
+        request = write_rows(task_id, index, rows, no_more=no_more)
+        answer = await self._report(names.UPDATE_LOG, request, pb.UpdateLogResponse(), limits)
+        return answer.ack_index
+
+    async def update_task(self, report: TaskReport, outputs: Mapping[str, str], *, limits: ReportLimits) -> StateAnswer:
+        """Send the state of a task and the outputs that the server has not confirmed."""
+        request = write_state(report, outputs)
+        answer = await self._report(names.UPDATE_TASK, request, pb.UpdateTaskResponse(), limits)
+        return StateAnswer(result=read_result(answer.state.result), sent_outputs=tuple(answer.sent_outputs))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.close()
+
+    async def _report(self, method: str, request: Message, answer: A, limits: ReportLimits) -> A:
+        # Forgejo's runner reports without a deadline, Gitea's within that of the job.
+        announce_s = None if self.family is Family.FORGEJO else limits.announce_s
+        headers = self._headers(announce_s=announce_s)
+        filled, _ = await self._call(method, request, answer, headers, limit_s=limits.call_s)
+        return filled
+
+    def _headers(self, *, announce_s: float | None = None) -> dict[str, str]:
+        return request_headers(self._identity, announce_s=announce_s)
+
+    async def _call(
+        self, method: str, request: Message, answer: A, headers: Mapping[str, str], *, limit_s: float = CALL_LIMIT_S
+    ) -> tuple[A, Mapping[str, str]]:
+        path = names.method_path(names.RUNNER_SERVICE, method)
+        return await call(self._transport, path, request, answer, headers=headers, limit_s=limit_s)

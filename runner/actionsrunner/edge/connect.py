@@ -1,0 +1,116 @@
+"""The Connect unary codec of a client: headers out, an answer or an `RpcError` in. Knows no method and no runner.
+
+As strict as Go's client: only status 200 with exactly the content type of the request is an answer.
+Source: docs/protocol.md, "Transport".
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from actionsrunner.core.failures import Failure, classify
+from actionsrunner.edge.transport import DeadlinePassed, RawAnswer, Transport, TransportError
+from actionswire import headers as names
+from actionswire.codes import Code, code_from_http
+
+CONTENT_TYPE: Final = "application/proto"
+_ERROR_TYPES: Final = frozenset({"application/json", "application/json; charset=utf-8"})
+_MESSAGE_CHARS_MAX: Final = 500
+"""An error text is cut here: some servers answer with a whole page."""
+
+M = TypeVar("M", bound=Message)
+
+
+class RpcError(Exception):
+    """A call brought no usable answer.
+
+    ``failure`` says what that means to a runner; ``code`` and ``message`` are for people.
+    """
+
+    def __init__(self, method: str, failure: Failure, code: Code, message: str) -> None:
+        super().__init__(f"{method}: {code}: {message}")
+        self.method = method
+        self.failure = failure
+        self.code = code
+        self.message = message
+
+
+def request_headers(identity: Mapping[str, str], *, announce_s: float | None) -> dict[str, str]:
+    """Return the headers of one call.
+
+    Args:
+        identity: user agent, runner uuid and token, whatever the caller is known by.
+        announce_s: seconds until the caller stops listening, told to the server; None to say nothing.
+    """
+    headers = {
+        "content-type": CONTENT_TYPE,
+        names.CONNECT_PROTOCOL_VERSION: "1",
+        "accept-encoding": "gzip",
+        **identity,
+    }
+    if announce_s is not None:
+        milliseconds = str(max(1, int(announce_s * 1000)))
+        if len(milliseconds) <= names.CONNECT_TIMEOUT_DIGITS_MAX:
+            headers[names.CONNECT_TIMEOUT_MS] = milliseconds
+    return headers
+
+
+async def call(
+    transport: Transport,
+    path: str,
+    request: Message,
+    answer: M,
+    *,
+    headers: Mapping[str, str],
+    limit_s: float,
+) -> tuple[M, Mapping[str, str]]:
+    """Send ``request``, fill ``answer``, and return it with the response headers.
+
+    Raises:
+        RpcError: for everything else than an answer, with the cause attached.
+    """
+    method = path.rpartition("/")[2]
+    try:
+        raw = await transport.post(path, headers, request.SerializeToString(), limit_s)
+    except DeadlinePassed as error:
+        raise RpcError(method, Failure.DEADLINE, Code.DEADLINE_EXCEEDED, str(error)) from error
+    except TransportError as error:
+        raise RpcError(method, Failure.RETRY, Code.UNAVAILABLE, str(error)) from error
+    if raw.status != 200:
+        code, message = _read_error(raw)
+        raise RpcError(method, classify(code, message), code, message)
+    _check_content_type(method, raw)
+    try:
+        # Fields of newer servers stay in the message as unknown ones and harm nobody.
+        answer.ParseFromString(raw.body)
+    except DecodeError as error:
+        raise RpcError(method, Failure.RETRY, Code.INVALID_ARGUMENT, f"undecodable answer: {error}") from error
+    return answer, raw.headers
+
+
+def _check_content_type(method: str, raw: RawAnswer) -> None:
+    got = raw.headers.get("content-type", "")
+    if got == CONTENT_TYPE:
+        return
+    code = Code.INTERNAL if got.startswith("application/") else Code.UNKNOWN
+    raise RpcError(method, Failure.RETRY, code, f"answer of type {got!r}, expected {CONTENT_TYPE!r}")
+
+
+def _read_error(raw: RawAnswer) -> tuple[Code, str]:
+    """Return code and text of an error answer; a valid code in the body wins over the HTTP status."""
+    inferred = code_from_http(raw.status)
+    if raw.headers.get("content-type", "") not in _ERROR_TYPES:
+        return inferred, f"HTTP {raw.status}"
+    try:
+        body = json.loads(raw.body)
+    except ValueError:
+        return inferred, f"HTTP {raw.status}"
+    if not isinstance(body, dict):
+        return inferred, f"HTTP {raw.status}"
+    message = str(body.get("message", ""))[:_MESSAGE_CHARS_MAX]
+    try:
+        return Code(body.get("code", "")), message
+    except ValueError:
+        return inferred, message or f"HTTP {raw.status}"

@@ -1,0 +1,79 @@
+"""Protobuf messages to and from the runner's own values. Knows no socket and makes no decision."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from actionsrunner.core.rows import Row
+from actionsrunner.core.seams import Need, TaskSpec
+from actionsrunner.core.taskstate import TaskReport
+from actionswire.gen.runner.v1 import runner_pb2 as pb
+from actionswire.result import Result
+
+
+def read_task(task: pb.Task) -> TaskSpec:
+    """Return the task free of protobuf."""
+    context: dict[str, Any] = MessageToDict(task.context) if task.HasField("context") else {}
+    return TaskSpec(
+        id=task.id,
+        payload=task.workflow_payload,
+        context=context,
+        secrets=dict(task.secrets),
+        needs={job: Need(read_result(need.result), dict(need.outputs)) for job, need in task.needs.items()},
+        vars=dict(task.vars),
+    )
+
+
+def read_result(number: int) -> Result:
+    """Return the result of a wire number; one that a newer server may know counts as a failure."""
+    try:
+        return Result(number)
+    except ValueError:
+        return Result.FAILURE
+
+
+def write_rows(task_id: int, index: int, rows: Sequence[Row], *, no_more: bool) -> pb.UpdateLogRequest:
+    """Return the UpdateLog request for ``rows``, the first of which has the absolute number ``index``."""
+    request = pb.UpdateLogRequest(task_id=task_id, index=index, no_more=no_more)
+    request.rows.extend(pb.LogRow(time=_stamp(row.at_us), content=row.content) for row in rows)
+    return request
+
+
+def write_state(report: TaskReport, outputs: Mapping[str, str]) -> pb.UpdateTaskRequest:
+    """Return the UpdateTask request for ``report``."""
+    state = pb.TaskState(
+        id=report.task_id,
+        result=_number(report.result),
+        started_at=_stamp(report.started_us),
+        stopped_at=_stamp(report.stopped_us),
+        steps=_steps(report),
+    )
+    return pb.UpdateTaskRequest(state=state, outputs=outputs)
+
+
+def _steps(report: TaskReport) -> Iterable[pb.StepState]:
+    return [
+        pb.StepState(
+            id=index,
+            result=_number(step.result),
+            started_at=_stamp(step.started_us),
+            stopped_at=_stamp(step.stopped_us),
+            log_index=step.log_index,
+            log_length=step.log_length,
+        )
+        for index, step in enumerate(report.steps)
+    ]
+
+
+def _number(result: Result) -> pb.Result:
+    # At run time an enum of protobuf is a plain number; only the stubs make a class of it.
+    return cast("pb.Result", int(result))
+
+
+def _stamp(at_us: int | None) -> Timestamp | None:
+    if at_us is None:
+        return None
+    seconds, micros = divmod(at_us, 1_000_000)
+    return Timestamp(seconds=seconds, nanos=micros * 1_000)

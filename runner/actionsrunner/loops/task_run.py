@@ -1,0 +1,96 @@
+"""One task from receipt to its last report: the job beside its reporter, and who decides on the result.
+
+Knows neither how a job is executed (`Job` is a function) nor when anything is sent.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final, Generic, TypeVar
+
+import structlog
+
+from actionsrunner.core.masking import Masker
+from actionsrunner.core.reporting import StopCause, StopJob
+from actionsrunner.core.seams import CancelSignal, JobOutcome, JobSink, TaskSpec
+from actionsrunner.loops.cancel import CancelToken
+from actionsrunner.loops.report_loop import ReportLoop, ReportParts
+from actionsrunner.loops.supervise import Supervisor
+from actionswire.result import Result
+
+Job = Callable[[TaskSpec, JobSink, CancelSignal], Awaitable[JobOutcome]]
+"""Executes one task; must return soon after the signal is set."""
+
+CANCELLED: Final = "Cancelled"
+ENDED_BY_SERVER: Final = "Ended by the server"
+EARLY_TERMINATION: Final = "Early termination"
+_TOKEN_FIELDS: Final = ("token", "gitea_runtime_token", "forgejo_runtime_token")
+_TOKEN_SUFFIX: Final = "id_token_request_token"
+
+log = structlog.get_logger(__name__)
+
+S = TypeVar("S")
+
+
+class TaskRunner(Generic[S]):
+    """Runs tasks with the same job function and the same way of reporting. ``hidden`` values never reach a log."""
+
+    def __init__(self, job: Job, parts: ReportParts[S], *, hidden: Iterable[str] = ()) -> None:
+        self._job = job
+        self._parts = parts
+        self._hidden = tuple(hidden)
+
+    async def run(self, task: TaskSpec, token: CancelToken) -> None:
+        """Execute ``task`` until its result is reported, refused or given up. Setting ``token`` cancels it."""
+        with structlog.contextvars.bound_contextvars(task_id=task.id):
+            await self._run(task, token)
+
+    async def _run(self, task: TaskSpec, token: CancelToken) -> None:
+        masker = Masker((*task.secrets.values(), *_tokens(task.context), *self._hidden))
+        if masker.too_short:
+            log.warning("secret_too_short", detail="a secret of one character cannot be hidden in the log")
+        verdict: list[Result] = []
+
+        def stop(command: StopJob) -> None:
+            log.info("job_stopped_by_server", cause=command.cause, result=command.result.text)
+            if token.cancel(CANCELLED if command.result is Result.CANCELLED else ENDED_BY_SERVER):
+                verdict.append(command.result if command.cause is StopCause.SERVER else Result.CANCELLED)
+
+        reporter = ReportLoop(task.id, self._parts, masker, stop)
+        # A job whose reporter has crashed would run on unseen.
+        group = Supervisor(lambda _: token.cancel(EARLY_TERMINATION))
+        try:
+            reports = group.spawn(reporter.run(), name=f"report-{task.id}")
+            watch = group.spawn(_interrupt(reporter, token), name=f"interrupt-{task.id}")
+            log.info("job_started")
+            result, last_words = await self._execute(task, reporter, token)
+            watch.cancel()
+            if token.reason is not None:
+                result = verdict[0] if verdict else Result.CANCELLED
+                last_words = last_words or token.reason
+            reporter.end(result, last_words)
+            ending = await reports
+            log.info("task_ended", result=result.text, reports=ending)
+        finally:
+            await group.cancel()
+
+    async def _execute(self, task: TaskSpec, sink: JobSink, token: CancelToken) -> tuple[Result, str]:
+        try:
+            outcome = await self._job(task, sink, token)
+        except Exception:
+            # The outermost frame of a job: whatever went wrong in it, the server must learn that it is over.
+            log.exception("job_crashed")
+            return Result.FAILURE, EARLY_TERMINATION
+        if outcome.result is Result.UNSPECIFIED:
+            return Result.FAILURE, outcome.last_words or EARLY_TERMINATION
+        return outcome.result, outcome.last_words
+
+
+async def _interrupt(reporter: ReportLoop[Any], token: CancelToken) -> None:
+    await token.wait()
+    reporter.interrupt()
+
+
+def _tokens(context: Mapping[str, Any]) -> Iterable[str]:
+    """Yield the secrets that travel in a task's context."""
+    for name, value in context.items():
+        if (name in _TOKEN_FIELDS or name.endswith(_TOKEN_SUFFIX)) and isinstance(value, str):
+            yield value

@@ -1,0 +1,1 @@
+"""The subcommands of `mockgitea`, one module each, imported only when asked for."""

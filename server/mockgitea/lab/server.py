@@ -1,0 +1,91 @@
+"""The server under test: production services, admission and RPC handler in this process, in memory, in virtual time.
+
+The store runs inline on the loop's thread; nothing listens anywhere. Knows no runner and no scenario.
+"""
+
+from collections.abc import Callable
+
+from mockgitea.core.counters import Counters
+from mockgitea.core.journal import Entry, Journal
+from mockgitea.http_apps import build_web_app
+from mockgitea.lab.clocks import server_clock
+from mockgitea.lab.virtual_loop import VirtualLoop
+from mockgitea.service.container import Services
+from mockgitea.settings import Settings
+from mockgitea.supervise import Supervisor
+from mockgitea.transport.admission import Admission
+from mockgitea.transport.fault_gate import FaultGate
+from mockgitea.transport.methods import RunnerMethods
+from mockgitea.transport.rpc import RunnerRpc
+
+REPOSITORY = "lab/lab"
+
+
+class LabServer:
+    """One server of a simulation.
+
+    Args:
+        loop: virtual time.
+        profile: the imitated release.
+        seed: of everything random in the server.
+        on_close: hears of every journal entry when it closes.
+        settings: overrides of server settings, e.g. ``zombie_timeout_s``.
+    """
+
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        *,
+        profile: str,
+        seed: int,
+        on_close: Callable[[Entry], None],
+        settings: dict[str, object] | None = None,
+    ) -> None:
+        self._failure: BaseException | None = None
+        self.settings = Settings(
+            profile=profile,
+            seed=seed,
+            repositories=(REPOSITORY,),
+            app_url="http://lab.test",
+            registration_token="lab-registration-token",
+            api_token="lab-api-token",
+            journal_entries=0,
+            **(settings or {}),  # type: ignore[arg-type]  # checked against the table when the scenario was read
+        )
+        clock = server_clock(loop)
+        self.services = Services.build(
+            self.settings, clock=clock, supervisor=Supervisor(on_failure=self._fail), inline_store=True
+        )
+        self.counters = Counters()
+        self.faults = FaultGate(clock)
+        rpc = RunnerRpc(
+            RunnerMethods(self.services),
+            dialect=self.services.profile.dialect,
+            faults=self.faults,
+            body_bytes_max=self.settings.body_bytes_max,
+            body_read_s=self.settings.body_read_s,
+            now_s=loop.time,
+        )
+        self.app = Admission(
+            rpc=rpc,
+            web=build_web_app(self.services),
+            journal=Journal(entries_max=0, bytes_max=0, on_close=on_close),
+            counters=self.counters,
+            faults=self.faults,
+            clock=clock,
+            now_s=loop.time,
+        )
+        """What a listener would serve on the runner port."""
+
+    async def start(self) -> None:
+        """Open the store and start the background loops."""
+        await self.services.start()
+
+    async def close(self) -> None:
+        """Stop everything; raises what a background task died of."""
+        await self.services.close()
+        if self._failure is not None:
+            raise RuntimeError("a background task of the server failed") from self._failure
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = self._failure or error

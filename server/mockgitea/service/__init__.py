@@ -1,0 +1,1 @@
+"""Use cases: the one place where rules, store and wake-ups meet. Every transport calls these and nothing else."""

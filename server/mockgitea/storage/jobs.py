@@ -1,0 +1,150 @@
+"""Job and run status: finish jobs, make them waiting, bring their run up to date.
+
+Every change of a job's status in the server goes through here or through `claims`, so versions and commit statuses
+cannot be forgotten.
+Source: docs/protocol.md, "Statuses" and "tasks_version".
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import RowMapping, select, update
+
+from actionswire.result import FINAL, Status
+from mockgitea.core.profiles import Profile, RunStatusRule
+from mockgitea.core.run_status import aggregate, counted
+from mockgitea.core.task_times import whole_seconds
+from mockgitea.storage import versions
+from mockgitea.storage.commit_status import write_job_statuses
+from mockgitea.storage.interface import Tx
+from mockgitea.storage.schema import job, run, run_attempt
+
+_FINAL: Final = tuple(int(status) for status in FINAL)
+
+
+def finish_job(
+    tx: Tx, job_id: int, status: Status, *, profile: Profile, stopped_us: int | None = None, task_id: int | None = None
+) -> bool:
+    """Give an unfinished job its final status and refresh its run.
+
+    Args:
+        tx: the open transaction.
+        job_id: the job's row.
+        status: a final one.
+        profile: the imitated server.
+        stopped_us: when it ended, as the runner says; None means now.
+        task_id: finish only if this task still holds the job.
+
+    Returns:
+        False when the job was final already, or another task holds it.
+    """
+    assert status.is_final, status
+    stopped = whole_seconds(tx.now_us if stopped_us is None else stopped_us)
+    return _move(tx, job_id, {"status": int(status), "stopped_us": stopped}, profile=profile, task_id=task_id)
+
+
+def start_cancelling(tx: Tx, job_id: int, *, profile: Profile) -> bool:
+    """Mark a running job as cancelling and refresh its run; False when it is final."""
+    return _move(tx, job_id, {"status": int(Status.CANCELLING)}, profile=profile)
+
+
+def finish_unstarted(tx: Tx, run_id: int, job_ids: Sequence[int], status: Status, *, profile: Profile) -> int:
+    """Give waiting or blocked jobs of one run a final status, as `finish_job` does, at the price of one refresh.
+
+    Returns:
+        How many changed; those that are running or final already do not.
+    """
+    assert status.is_final, status
+    values = {"status": int(status), "stopped_us": whole_seconds(tx.now_us), "updated_us": tx.now_us}
+    moved = _move_many(tx, run_id, job_ids, (Status.WAITING, Status.BLOCKED), values, profile)
+    if moved:
+        _bump_after_finish(tx, moved[0], profile)
+    return len(moved)
+
+
+def set_jobs_waiting(tx: Tx, run_id: int, job_ids: Sequence[int], *, profile: Profile) -> int:
+    """Move blocked jobs of one run to the end of the queue, bump their versions and refresh the run.
+
+    Returns:
+        How many changed; those that are not blocked do not.
+    """
+    values = {"status": int(Status.WAITING), "updated_us": tx.now_us, "task_id": 0}
+    moved = _move_many(tx, run_id, job_ids, (Status.BLOCKED,), values, profile)
+    if moved:
+        versions.bump(tx, moved[0]["owner_id"], moved[0]["repo_id"])
+    return len(moved)
+
+
+def follow_job(tx: Tx, job_id: int, run_id: int, *, profile: Profile) -> None:
+    """Bring run and commit status up to date after a change of a job's status."""
+    refresh_run(tx, run_id, profile.run_status)
+    write_job_statuses(tx, [job_id], profile=profile)
+
+
+def refresh_run(tx: Tx, run_id: int, rule: RunStatusRule) -> Status:
+    """Recompute a run's status from its latest jobs, note its start and stop, and return it."""
+    query = select(job.c.status, job.c.continues_on_error).where(job.c.run_id == run_id, job.c.is_latest.is_(True))
+    statuses = [
+        counted(Status(row.status), rule, continues_on_error=row.continues_on_error) for row in tx.conn.execute(query)
+    ]
+    status = aggregate(statuses, rule)
+    row = tx.conn.execute(
+        select(run.c.attempt, run.c.status, run.c.started_us, run.c.stopped_us).where(run.c.id == run_id)
+    ).one()
+    now = whole_seconds(tx.now_us)
+    values: dict[str, Any] = {"status": int(status)}
+    if not row.started_us and status in (Status.RUNNING, Status.CANCELLING):
+        values["started_us"] = now
+    if not row.stopped_us and status.is_final:
+        values["stopped_us"] = now
+    if len(values) > 1 or status != row.status:
+        tx.conn.execute(update(run).where(run.c.id == run_id).values(**values, updated_us=tx.now_us))
+        attempt = (run_attempt.c.run_id == run_id, run_attempt.c.number == row.attempt)
+        tx.conn.execute(update(run_attempt).where(*attempt).values(values))
+    return status
+
+
+def has_waiting_jobs(tx: Tx, repo_id: int) -> bool:
+    """Tell whether a job of the repository waits for a runner."""
+    query = select(job.c.id).where(job.c.repo_id == repo_id, job.c.status == int(Status.WAITING)).limit(1)
+    return tx.conn.execute(query).first() is not None
+
+
+_RETURNED: Final = (job.c.run_id, job.c.owner_id, job.c.repo_id)
+
+
+def _move(tx: Tx, job_id: int, values: Mapping[str, Any], *, profile: Profile, task_id: int | None = None) -> bool:
+    guard = [job.c.id == job_id, job.c.status.not_in(_FINAL)]
+    if task_id is not None:
+        guard.append(job.c.task_id == task_id)
+    changed = update(job).where(*guard).values(**values, updated_us=tx.now_us).returning(*_RETURNED)
+    row = tx.conn.execute(changed).mappings().first()
+    if row is None:
+        return False
+    if values["status"] in _FINAL:
+        _bump_after_finish(tx, row, profile)
+    follow_job(tx, job_id, row["run_id"], profile=profile)
+    return True
+
+
+def _move_many(
+    tx: Tx,
+    run_id: int,
+    job_ids: Sequence[int],
+    origins: tuple[Status, ...],
+    values: Mapping[str, Any],
+    profile: Profile,
+) -> Sequence[RowMapping]:
+    if not job_ids:
+        return []
+    guard = (job.c.id.in_(job_ids), job.c.run_id == run_id, job.c.status.in_([int(status) for status in origins]))
+    rows = tx.conn.execute(update(job).where(*guard).values(values).returning(job.c.id, *_RETURNED)).mappings().all()
+    if rows:
+        refresh_run(tx, run_id, profile.run_status)
+        write_job_statuses(tx, [row["id"] for row in rows], profile=profile)
+    return rows
+
+
+def _bump_after_finish(tx: Tx, row: RowMapping, profile: Profile) -> None:
+    if profile.bump_on_finish and has_waiting_jobs(tx, row["repo_id"]):
+        versions.bump(tx, row["owner_id"], row["repo_id"])

@@ -1,0 +1,154 @@
+"""Log rows on disk: append whole calls in one go, read any slice, read everything.
+
+One `log_chunk` row holds the lines of one call (or a part of it), so an append is one insert and a download is a
+concatenation.
+Source: docs/protocol.md, "UpdateLog".
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from mockgitea.core.errors import LogSealed, Refusal, ServerFault
+from mockgitea.core.log_append import judge
+from mockgitea.core.logformat import format_rows
+from mockgitea.core.messages import LogRow
+from mockgitea.core.profiles import Profile
+from mockgitea.storage.interface import Tx
+from mockgitea.storage.schema import log_chunk, task
+
+CHUNK_ROWS_MAX: Final = 1000
+"""Most rows in one chunk, so that reading one row never loads a whole huge call."""
+_IDS_PER_QUERY: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LogCall:
+    """One UpdateLog call of a runner."""
+
+    task_id: int
+    runner_id: int
+    index: int
+    rows: Sequence[LogRow]
+    no_more: bool
+
+
+@dataclass(slots=True)
+class _Log:
+    """A task's log while a batch is applied."""
+
+    runner_id: int
+    held: int
+    size: int
+    is_sealed: bool
+    is_changed: bool = False
+
+
+def append_all(tx: Tx, calls: Sequence[LogCall], *, profile: Profile) -> list[int | Refusal]:
+    """Apply calls in order: one look-up, one insert of chunks and one update of tasks for all of them together.
+
+    Returns:
+        For each call its ack index, or the refusal to raise at its caller.
+    """
+    logs = _load(tx.conn, {call.task_id for call in calls})
+    chunks: list[dict[str, Any]] = []
+    outcomes = [_append(call, logs.get(call.task_id), chunks, profile, tx.now_us) for call in calls]
+    if chunks:
+        tx.conn.execute(_INSERT_CHUNK, chunks)
+    changed = [
+        {"of_task": task_id, "rows": log.held, "bytes": log.size, "sealed": log.is_sealed, "now": tx.now_us}
+        for task_id, log in logs.items()
+        if log.is_changed
+    ]
+    if changed:
+        tx.conn.execute(_UPDATE_TASK, changed)
+    return outcomes
+
+
+def read_rows(conn: Connection, task_id: int, first: int, count: int) -> list[bytes]:
+    """Return up to ``count`` stored lines from row ``first`` on, without their line feeds."""
+    if count <= 0:
+        return []
+    first = max(first, 0)
+    of_task = log_chunk.c.task_id == task_id
+    start = select(func.max(log_chunk.c.first_row)).where(of_task, log_chunk.c.first_row <= first).scalar_subquery()
+    query = (
+        select(log_chunk.c.first_row, log_chunk.c.body)
+        .where(of_task, log_chunk.c.first_row >= func.coalesce(start, 0), log_chunk.c.first_row < first + count)
+        .order_by(log_chunk.c.first_row)
+    )
+    lines: list[bytes] = []
+    for row in conn.execute(query):
+        of_chunk = row.body.split(b"\n")[:-1]
+        lines += of_chunk[max(first - row.first_row, 0) :]
+    return lines[:count]
+
+
+def read_text(conn: Connection, task_id: int) -> Iterator[bytes]:
+    """Yield the whole log in parts, each some complete lines; the connection must stay open meanwhile."""
+    query = select(log_chunk.c.body).where(log_chunk.c.task_id == task_id).order_by(log_chunk.c.first_row)
+    for row in conn.execute(query):
+        yield row.body
+
+
+def _load(conn: Connection, task_ids: Iterable[int]) -> dict[int, _Log]:
+    ids = sorted(task_ids)
+    found: dict[int, _Log] = {}
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        for row in conn.execute(_SELECT_LOG, {"ids": ids[start : start + _IDS_PER_QUERY]}):
+            found[row.id] = _Log(row.runner_id, row.log_rows, row.log_bytes, row.is_log_sealed)
+    return found
+
+
+def _append(
+    call: LogCall, log: _Log | None, chunks: list[dict[str, Any]], profile: Profile, now_us: int
+) -> int | Refusal:
+    if log is None:
+        return ServerFault(f"get task: task with id {call.task_id}: resource does not exist")
+    if log.runner_id != call.runner_id and profile.requires_task_owner:
+        return ServerFault("invalid runner for task")
+    verdict = judge(
+        held=log.held,
+        sealed=log.is_sealed,
+        index=call.index,
+        count=len(call.rows),
+        no_more=call.no_more,
+        rule=profile.log_seal,
+    )
+    if verdict.is_refused:
+        return LogSealed()
+    for start in range(verdict.skip, verdict.skip + verdict.take, CHUNK_ROWS_MAX):
+        rows = call.rows[start : start + CHUNK_ROWS_MAX]
+        body = format_rows(rows)
+        chunks.append(
+            {
+                "task_id": call.task_id,
+                "first_row": log.held,
+                "row_count": len(rows),
+                "body": body,
+                "stored_us": now_us,
+            }
+        )
+        log.held += len(rows)
+        log.size += len(body)
+    log.is_sealed = log.is_sealed or verdict.seals
+    log.is_changed = log.is_changed or verdict.take > 0 or verdict.seals
+    return verdict.ack_index
+
+
+_SELECT_LOG: Final = select(task.c.id, task.c.runner_id, task.c.log_rows, task.c.log_bytes, task.c.is_log_sealed).where(
+    task.c.id.in_(bindparam("ids", expanding=True))
+)
+_INSERT_CHUNK: Final = insert(log_chunk)
+_UPDATE_TASK: Final = (
+    update(task)
+    .where(task.c.id == bindparam("of_task"))
+    .values(
+        log_rows=bindparam("rows"),
+        log_bytes=bindparam("bytes"),
+        is_log_sealed=bindparam("sealed"),
+        updated_us=bindparam("now"),
+    )
+)

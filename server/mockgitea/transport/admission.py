@@ -1,0 +1,135 @@
+"""The gate of the runner port: every call gets a journal entry, passes the faults and is counted exactly once.
+
+Dispatches by path: the RPC prefix goes to the thin handler, everything else to the web application (FastAPI). The
+entry is opened before anything may act on the call and closed in a `finally`, refused and dropped calls included.
+Source: docs/metrics.md, "Journal".
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import orjson
+import structlog
+
+from mockgitea.clock import MovableClock
+from mockgitea.core.calls import Method, Outcome, outcome_of_status
+from mockgitea.core.counters import Counters
+from mockgitea.core.faults import Stage
+from mockgitea.core.journal import Entry, Journal
+from mockgitea.transport import connect
+from mockgitea.transport.asgi import App, Event, Receive, Scope, Send, respond
+from mockgitea.transport.dialect import WireError
+from mockgitea.transport.fault_gate import FaultGate
+from mockgitea.transport.rpc import PREFIX
+
+log = structlog.get_logger(__name__)
+
+Rpc = Callable[[Scope, Receive, Send, Entry], Awaitable[None]]
+
+REST_PREFIX: Final = "/api/"
+PATH_LENGTH_MAX: Final = 1024
+"""Longer paths are cut in the journal; they are answered as they came."""
+
+
+class Admission:
+    """ASGI application of the runner port.
+
+    Args:
+        rpc: handles the RPC prefix.
+        web: handles every other path.
+        clock: stamps the entries.
+        now_s: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        rpc: Rpc,
+        web: App,
+        journal: Journal,
+        counters: Counters,
+        faults: FaultGate,
+        clock: MovableClock,
+        now_s: Callable[[], float],
+    ) -> None:
+        self._rpc = rpc
+        self._web = web
+        self._journal = journal
+        self._counters = counters
+        self._faults = faults
+        self._clock = clock
+        self._now_s = now_s
+
+    def open(self, path: str) -> Entry:
+        """Open the entry of one call, whatever transport it came by."""
+        entry = self._journal.open(self._clock.now_us(), self._now_s())
+        entry.path = path if len(path) <= PATH_LENGTH_MAX else path[:PATH_LENGTH_MAX]
+        return entry
+
+    def close(self, entry: Entry) -> None:
+        """Close the entry and count the call."""
+        self._journal.close(entry, self._now_s())
+        self._counters.count(entry)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return  # no lifespan and no WebSocket on this port
+        path = scope["path"]
+        entry = self.open(path)
+        entry.verb = scope["method"]
+        try:
+            if path.startswith(PREFIX):
+                await self._rpc(scope, receive, send, entry)
+            else:
+                await self._serve_web(scope, receive, send, entry)
+        finally:
+            self.close(entry)
+
+    async def _serve_web(self, scope: Scope, receive: Receive, send: Send, entry: Entry) -> None:
+        entry.method = Method.REST if scope["path"].startswith(REST_PREFIX) else Method.PAGE
+        watch = _Watch(send, entry, self._faults)
+        try:
+            if self._faults.is_active:
+                await self._faults.pass_through(entry, Stage.BEFORE)
+            await self._web(scope, receive, watch)
+        except WireError as error:
+            await self._refuse(error, send, entry)
+        except Exception:
+            log.exception("request_failed", path=entry.path, request_id=entry.number)
+            entry.outcome = Outcome.INTERNAL
+            if not entry.status:
+                entry.status = 500
+                await respond(send, *connect.plain_text(500, f"internal error, request {entry.number}"))
+        else:
+            if watch.is_complete:
+                entry.outcome = outcome_of_status(entry.status)
+
+    async def _refuse(self, error: WireError, send: Send, entry: Entry) -> None:
+        body = orjson.dumps({"message": error.message})
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        entry.status = error.http_status
+        entry.code = error.code
+        await respond(send, error.http_status, headers, body)
+        entry.outcome = error.outcome
+
+
+class _Watch:
+    """A `send` that notes the status and gives faults of the stage ``after`` their turn before anything leaves."""
+
+    __slots__ = ("_entry", "_faults", "_send", "is_complete")
+
+    def __init__(self, send: Send, entry: Entry, faults: FaultGate) -> None:
+        self._send = send
+        self._entry = entry
+        self._faults = faults
+        self.is_complete = False
+
+    async def __call__(self, event: Event) -> None:
+        if event["type"] == "http.response.start":
+            if self._faults.is_active:
+                await self._faults.pass_through(self._entry, Stage.AFTER)
+            self._entry.status = event["status"]
+        await self._send(event)
+        if event["type"] == "http.response.body" and not event.get("more_body"):
+            self.is_complete = True
