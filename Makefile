@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
-.PHONY: help setup lock proto proto-check fmt lint types test conformance e2e container browser demo up bench bench-smoke dist check clean
+.PHONY: help setup lock proto proto-check fmt lint types test conformance fuzz e2e container browser demo up bench bench-smoke headline dist check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,14 +48,17 @@ lint: setup ## check style, imports and formatting
 types: setup ## check types strictly
 	$(BIN)/mypy
 
-test: setup ## unit, property, conformance and packaging tests, without network, Docker or root
-	$(PYTEST) tests/unit tests/property tests/conformance tests/packaging
+test: setup ## unit, property, conformance, packaging and short fuzz tests, without network, Docker or root
+	$(PYTEST) tests/unit tests/property tests/conformance tests/packaging tests/fuzz
 
 conformance: setup ## the wire contract, case by case, and independent peers
 	$(PYTEST) tests/conformance
 
+fuzz: setup ## shoot noise at the server for long, with fresh examples (FUZZ_EXAMPLES=2000 of each kind)
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} $(PYTEST) tests/fuzz
+
 e2e: setup ## real processes end to end
-	$(PYTEST) tests/integration
+	$(PYTEST) tests/integration tests/docs
 
 container: setup ## build and smoke-test the images (needs a container engine)
 	$(BIN)/python -m pytest tests/container
@@ -74,6 +77,9 @@ bench: setup ## measure; results go to bench/results
 
 bench-smoke: setup ## one short iteration of every benchmark, so that the scripts do not rot
 	$(BIN)/python bench/run.py --smoke
+
+headline: setup ## every strategy under every preset, into bench/results (QUICK=1: small fleets, a few minutes)
+	$(BIN)/python scripts/headline.py $(if $(QUICK),--quick)
 
 dist: setup ## build the wheel and the sdist into dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .

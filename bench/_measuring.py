@@ -8,6 +8,7 @@ import platform
 import sqlite3
 import statistics
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,18 +58,27 @@ def write_result(name: str, content: dict[str, Any]) -> Path:
     return path
 
 
-def pin(core: int) -> None:
-    """Keep this process on one core, where the system can and there is more than one."""
+def wait_for(path: Path) -> dict[str, Any]:
+    """Return the content of a ready file once it is there."""
+    for _ in range(2000):
+        if path.exists():
+            found: dict[str, Any] = json.loads(path.read_text())
+            return found
+        time.sleep(0.02)
+    raise SystemExit(f"{path} did not appear")
+
+
+def pin(core: int, pid: int = 0) -> None:
+    """Keep a process (default: this one) on one core, where the system can and there is more than one."""
     if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
-        os.sched_setaffinity(0, {core})
+        os.sched_setaffinity(pid, {core})
 
 
 @contextlib.contextmanager
 def process(command: Sequence[str], *, core: int) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a child process pinned to a core, and end it."""
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=lambda: pin(core)
-    )
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    pin(core, child.pid)
     try:
         yield child
     finally:

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import httpx
 import uvloop
-from _measuring import pin, process, summary, write_result
+from _measuring import pin, process, summary, wait_for, write_result
 
 from actionswire.gen.runner.v1 import runner_pb2 as pb
 from mockgitea.supervise import Supervisor
@@ -192,15 +192,6 @@ def prepare(ready: dict[str, Any]) -> Target:
     ]
     assert all(tasks), "a task is missing"
     return Target(int(runner_url.rsplit(":", 1)[1]), tasks, **credentials)
-
-
-def wait_for(path: Path) -> dict[str, Any]:
-    for _ in range(2000):
-        if path.exists():
-            found: dict[str, Any] = json.loads(path.read_text())
-            return found
-        time.sleep(0.02)
-    raise SystemExit(f"{path} did not appear")
 
 
 def compare(folder: Path, *, runs: int, seconds: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Write the tables of docs/ that follow from the code: settings, metrics, profiles. `--check` only compares.
+"""Write the tables of docs/ that follow from the code: settings, metrics, profiles, faults. `--check` only compares.
 
 A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; everything around it is written by hand.
 """
@@ -14,11 +14,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from mockgitea.core import profiles
+from mockgitea.core import faults, profiles
 from mockgitea.core.profiles import DEFAULT_PROFILE, PROFILES, Profile
 from mockgitea.observe.metrics import METRICS
 from mockgitea.settings import Spec, env_name, flag_name, table
 
+FEW = 6
+"""Vocabularies of up to so many words stand in the table."""
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
@@ -56,6 +58,28 @@ def profiles_rows() -> Iterator[str]:
         yield f"| `{field.name}` | {_shown(value)} | {elsewhere} | {meanings[field.name]} |"
 
 
+def fault_kinds_rows() -> Iterator[str]:
+    """One row a kind of fault."""
+    yield "| kind | what the peer sees | what is stored | stage | method | gRPC |"
+    yield "|---|---|---|---|---|---|"
+    for kind, facts in faults.KINDS.items():
+        stages = ", ".join(f"`{stage}`" for stage in facts.stages)
+        methods = ", ".join(f"`{method}`" for method in sorted(facts.methods)) or "all"
+        yield f"| `{kind}` | {facts.peer} | {facts.stored} | {stages} | {methods} | {_shown(facts.on_grpc)} |"
+
+
+def fault_fields_rows() -> Iterator[str]:
+    """One row a field of a fault rule."""
+    yield "| field | kinds | meaning |"
+    yield "|---|---|---|"
+    for name, (_, param) in faults.table().items():
+        kinds = ", ".join(f"`{kind}`" for kind in param.kinds) or "all"
+        is_short = 0 < len(param.choices) <= FEW
+        choices = ": one of " + ", ".join(f"`{choice}`" for choice in param.choices) if is_short else ""
+        default = "" if param.default is None else f"; default {_shown(param.default)}"
+        yield f"| `{name}` | {kinds} | {param.help}{choices}{default} |"
+
+
 def flag_meanings() -> dict[str, str]:
     """Return the text under each field of `Profile` in the source, on one line."""
     tree = ast.parse(inspect.getsource(profiles))
@@ -76,6 +100,8 @@ TABLES = {
     "settings": ("settings.md", settings_rows),
     "metrics": ("metrics.md", metrics_rows),
     "profiles": ("protocol.md", profiles_rows),
+    "fault-kinds": ("faults.md", fault_kinds_rows),
+    "fault-fields": ("faults.md", fault_fields_rows),
 }
 
 
@@ -84,7 +110,7 @@ def stale() -> dict[Path, str]:
     found: dict[Path, str] = {}
     for name, (file, rows) in TABLES.items():
         path = DOCS / file
-        text = path.read_text(encoding="utf-8")
+        text = found.get(path) or path.read_text(encoding="utf-8")
         pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
         assert pattern.search(text), f"{file}: no place for the table {name}"
         lines = "\n".join(rows())

@@ -112,7 +112,7 @@ def engine_options(
     """Return what the engine is told about this runner."""
     parsed = (parse_label(text) for text in labels)
     return EngineOptions(
-        workdir_parent=Path(config.text("host.workdir_parent") or "~/.cache/act").expanduser().absolute(),
+        workdir_parent=workdir_parent(config),
         labels=tuple(label for label in parsed if label is not None),
         runner_name=registration.name,
         runner_version=runner_version(),
@@ -125,6 +125,11 @@ def engine_options(
         job_started=_optional_path(config.text("runner.hooks.job_started")),
         job_completed=_optional_path(config.text("runner.hooks.job_completed")),
     )
+
+
+def workdir_parent(config: Config) -> Path:
+    """Return the directory below which every job gets one of its own."""
+    return Path(config.text("host.workdir_parent") or "~/.cache/act").expanduser().absolute()
 
 
 def job_variables(config: Config) -> dict[str, str]:

@@ -1,25 +1,22 @@
 """The public face for programs that run runners inside their own process: simulations, load tests, experiments.
 
-Builds the production poll loop and report loop around an injected transport, clock, job and pair of strategies. Reads
-no configuration, no environment and no file. What is exported here stays stable; the other modules of the package may
-change.
+Builds the production poll loop and report loop around an injected transport, clock, job and pair of strategies (those
+come from `actionsrunner.strategies`). Reads no configuration, no environment and no file. What is exported here stays
+stable; the other modules of the package may change.
 """
 
-import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from actionsrunner.core.poller import BackoffPoller, PollPolicy
 from actionsrunner.core.polling import HaltReason, PollStrategy
-from actionsrunner.core.reporter import EventReporter, ReportPolicy
 from actionsrunner.core.reporting import ReportStrategy
 from actionsrunner.core.seams import CancelSignal, JobOutcome, JobSink, TaskSpec
 from actionsrunner.edge.client import Identity, RunnerClient
-from actionsrunner.edge.clock import Clock
+from actionsrunner.edge.clock import Clock, LoopClock
 from actionsrunner.edge.connect import RpcError
 from actionsrunner.edge.rowbuffer import MEMORY_BYTES_MAX
-from actionsrunner.edge.transport import DeadlinePassed, RawAnswer, Transport, TransportError
+from actionsrunner.edge.transport import DeadlinePassed, HttpxTransport, RawAnswer, Transport, TransportError
 from actionsrunner.loops.poll_loop import PollLoop
 from actionsrunner.loops.registering import CAPABILITIES
 from actionsrunner.loops.report_loop import ReportParts
@@ -32,10 +29,12 @@ __all__ = [
     "DeadlinePassed",
     "EmbeddedRunner",
     "HaltReason",
+    "HttpxTransport",
     "Identity",
     "Job",
     "JobOutcome",
     "JobSink",
+    "LoopClock",
     "PollStrategy",
     "RawAnswer",
     "ReportStrategy",
@@ -44,7 +43,6 @@ __all__ = [
     "TaskSpec",
     "Transport",
     "TransportError",
-    "current_strategies",
 ]
 
 FETCH_LIMIT_S = 5.0
@@ -102,35 +100,3 @@ class EmbeddedRunner:
     async def close(self) -> None:
         """Close the transport."""
         await self._client.close()
-
-
-def current_strategies(
-    name: str, *, capacity: int, poll: Mapping[str, Any], report: Mapping[str, Any], rng: random.Random
-) -> tuple[PollStrategy[Any], ReportStrategy[Any]]:
-    """Return the polling and the reporting of one runner.
-
-    Args:
-        name: ``current``, today's Gitea runner.
-        capacity: most tasks at once.
-        poll: fields of `PollPolicy` other than the capacity.
-        report: fields of `ReportPolicy`.
-        rng: source of jitter and request keys; belongs to this runner alone.
-
-    Raises:
-        ValueError: an unknown name or option; the text lists the known ones.
-    """
-    if name != "current":
-        raise ValueError(f"strategy: unknown name {name!r}; choose current")
-    _check_options("poll", poll, PollPolicy, reserved="capacity")
-    _check_options("report", report, ReportPolicy)
-    return (
-        BackoffPoller(PollPolicy(capacity=capacity, **poll), rng),
-        EventReporter(ReportPolicy(**report), rng),
-    )
-
-
-def _check_options(part: str, options: Mapping[str, Any], policy: type, *, reserved: str = "") -> None:
-    known = [field.name for field in fields(policy) if field.name != reserved]
-    for option in options:
-        if option not in known:
-            raise ValueError(f"{part}.{option}: unknown option; choose one of {', '.join(known)}")

@@ -17,7 +17,9 @@ _HEALTH: Final = "this runner has no health checks"
 _METRICS: Final = "this runner has no metrics endpoint"
 _ACTIONS: Final = "this runner does not fetch remote actions"
 _LOCAL_LOG: Final = "task logs go to the server only"
-_IDLE_CLEANUP: Final = "each job's directory is removed when the job ends"
+_IDLE_CLEANUP: Final = (
+    "each job's directory is removed when the job ends, or at the next start of a runner that was killed"
+)
 
 KEYS: Final[tuple[Key, ...]] = (
     Key(

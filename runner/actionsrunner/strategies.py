@@ -184,15 +184,15 @@ def pool_limits(name: str = "tuned", options: Mapping[str, Any] | None = None) -
     return PoolLimits(idle_connections=values["idle_connections"], idle_timeout_s=values["idle_timeout"] / 1e6)
 
 
+_SINGLE: Final[dict[str, Any]] = {"interval_max_us": 60_000_000, "deadline_forgives": True, "unregistered_halts": False}
+"""What Gitea's runner v0.4.1 did otherwise than today's."""
+
 _POLL: Final[dict[str, Callable[[dict[str, Any], random.Random], PollStrategy[Any]]]] = {
     "current": lambda values, rng: BackoffPoller(PollPolicy(**values), rng),
     "single": lambda values, rng: BackoffPoller(PollPolicy(**{**_SINGLE, **values}), rng),
     "per-worker": lambda values, rng: SlotPoller(SlotPolicy(**values), rng),
     "fixed": lambda values, rng: LimitedPoller(LimitedPolicy(**values)),
 }
-_SINGLE: Final = {"interval_max_us": 60_000_000, "deadline_forgives": True, "unregistered_halts": False}
-"""What Gitea's runner v0.4.1 did otherwise than today's."""
-
 _REPORT: Final[dict[str, Callable[[dict[str, Any], random.Random], ReportStrategy[Any]]]] = {
     "current": lambda values, rng: EventReporter(ReportPolicy(**values), rng),
     "event-driven": lambda values, rng: ChangeReporter(ChangePolicy(**values), rng),

@@ -22,10 +22,14 @@ from mockgitea.supervise import Supervisor
 from mockgitea.transport.admission import Admission
 from mockgitea.transport.asgi import App as Asgi
 from mockgitea.transport.asgi import Deferred
+from mockgitea.transport.connections import Connections
 from mockgitea.transport.fault_gate import FaultGate
+from mockgitea.transport.idle_fetch import IdleFetch
 from mockgitea.transport.listeners import Listener, bind, check_tls, url_host
 from mockgitea.transport.methods import RunnerMethods
+from mockgitea.transport.port_keeper import PortKeeper
 from mockgitea.transport.rpc import RunnerRpc
+from mockgitea.transport.service_faults import ServiceFaults
 
 log = structlog.get_logger(__name__)
 
@@ -48,12 +52,19 @@ class App:
         self.services = Services.build(settings, supervisor=self._supervisor)
         self.journal = Journal(entries_max=settings.journal_entries, bytes_max=settings.journal_bytes)
         self.counters = Counters()
-        self.faults = FaultGate(self.services.clock)
+        self._connections = Connections()
+        self._fault_server = ServiceFaults(self.services, has_grpc=settings.grpc_port is not None, now_s=time.monotonic)
+        self.faults = FaultGate(
+            self.services.clock,
+            rng=self.services.randomness.stream("faults"),
+            connections=self._connections,
+            server=self._fault_server,
+        )
         self._metrics = MetricsPage(self.counters, self.journal)
         self._methods = RunnerMethods(self.services)
         self._web, self._control = Deferred(), Deferred()
         self._admission = Admission(
-            rpc=self._rpc(),
+            rpc=IdleFetch(self._rpc(), self.services, now_s=time.monotonic),
             web=self._web,
             journal=self.journal,
             counters=self.counters,
@@ -61,8 +72,12 @@ class App:
             clock=self.services.clock,
             now_s=time.monotonic,
         )
-        self._runner_port = self._listener(self._admission, runner_socket, tls=_tls(settings))
-        self._control_port = self._listener(self._control, control_socket, tls=None)
+        self._runner_port = self._listener(
+            self._admission, runner_socket, tls=_tls(settings), connections=self._connections
+        )
+        self._control_port = self._listener(self._control, control_socket, tls=None, connections=Connections())
+        self._keeper = PortKeeper(self.services.clock, self.faults.downtimes, self._runner_port)
+        self._fault_server.serve_on(self._keeper, self._runner_port)
         self._grpc: Any = None
         self.grpc_address = ""
         """``host:port`` of the gRPC port; empty when it is off."""
@@ -97,8 +112,12 @@ class App:
         )
         return cls(filled, runner_socket, control_socket)
 
-    async def start(self) -> None:
+    async def start(self, *, defers_http_apps: bool = False) -> None:
         """Open the store and every port; returns once everything answers.
+
+        Args:
+            defers_http_apps: build the control API, REST v1 and the pages when the first request for one of them
+                comes, which then takes some hundred milliseconds longer; for tests that need none of them.
 
         Raises:
             SettingError: the gRPC port cannot be had.
@@ -107,8 +126,13 @@ class App:
         try:
             await self.services.start()
             await self._runner_port.start(self._supervisor)
+            self.faults.follow(self._keeper)
+            self._supervisor.start(self._keeper.run_forever(), name="port-keeper")
             await self._control_port.start(self._supervisor)
-            await self._provide_http_apps()
+            if defers_http_apps:
+                self._web.on_first_request = self._control.on_first_request = self._begin_http_apps
+            else:
+                await self._provide_http_apps()
             if self.settings.grpc_port is not None:
                 await self._start_grpc(self.settings.grpc_port)
         except BaseException:
@@ -131,6 +155,7 @@ class App:
     async def reset(self) -> None:
         """Make the server as new: no data, faults, journal or counters. Clock, seed and preset tokens stay."""
         self.faults.reset()
+        await self.faults.settle()
         await self.services.reset()
         self.journal.reset()
         self.counters.reset()
@@ -153,14 +178,21 @@ class App:
             now_s=time.monotonic,
         )
 
-    def _listener(self, app: Asgi, bound: socket.socket, *, tls: tuple[str, str] | None) -> Listener:
+    def _listener(
+        self, app: Asgi, bound: socket.socket, *, tls: tuple[str, str] | None, connections: Connections
+    ) -> Listener:
         return Listener(
             app,
             bound,
             tls=tls,
             keep_alive_s=self.settings.keep_alive_s,
             graceful_stop_s=self.settings.graceful_stop_s,
+            connections=connections,
         )
+
+    def _begin_http_apps(self) -> None:
+        self._web.on_first_request = self._control.on_first_request = None
+        self._supervisor.start(self._provide_http_apps(), name="http-apps")
 
     async def _provide_http_apps(self) -> None:
         # FastAPI with its routes takes as long to load as everything else together. It loads in a thread while the

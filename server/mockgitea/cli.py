@@ -20,6 +20,12 @@ COMMANDS: Final = {
     "clock": "show or move the server's clock",
     "age-task": "make one task older",
     "counters": "show how many calls were answered, and how",
+    "fault": "make a running server misbehave",
+    "downtime": "take the runner port of a running server down for a while",
+    "journal": "show or export recorded calls",
+    "audit": "check recorded calls against the rules of the protocol",
+    "replay": "play a recorded runner session against a server",
+    "lab": "compare polling and reporting strategies",
     "reset": "make a running server as new",
 }
 EXIT_USAGE: Final = 2

@@ -58,7 +58,8 @@ class MovableClock:
     def now_us(self) -> int:
         """Return microseconds since the epoch; a machine clock that steps back is held at its last value."""
         now = self._manual_us if self.mode == "manual" else self._source() + self._offset_us
-        if now > self._last_us:  # `max` would cost as much as the rest, and every call of a runner passes here
+        # `max` would cost as much as the rest, and every call of a runner passes here.
+        if now > self._last_us:  # noqa: PLR1730 - see above
             self._last_us = now
         return self._last_us
 

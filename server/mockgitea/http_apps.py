@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from mockgitea import __version__
 from mockgitea.service.container import Services
 from mockgitea.transport.control.errors import install_error_handlers
+from mockgitea.transport.control.page_guard import PageGuard
 from mockgitea.transport.control.router import build_control
 from mockgitea.transport.health import build_health
 from mockgitea.transport.rest.router import build_rest
@@ -49,4 +50,6 @@ def build_control_app(app: "App") -> FastAPI:
     control.include_router(build_control(app))
     control.include_router(build_health(profile=app.services.profile, is_ready=app.is_ready, metrics=app.metrics))
     control.include_router(build_pages(app.services))
+    if app.settings.control_token:
+        control.add_middleware(PageGuard, token=app.settings.control_token)
     return control

@@ -24,7 +24,7 @@ GITEA_TOKEN_LENGTH_MIN: Final = 32
 _SECONDS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES: Final = {"": 1, "b": 1, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _WITH_UNIT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", re.IGNORECASE)
-_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}")
 
 
 def effective(flags: Mapping[str, str], environ: Mapping[str, str], config: str = "") -> Settings:
@@ -119,7 +119,10 @@ def check(settings: Settings) -> None:
         raise SettingError(f"app_url: {settings.app_url!r} is not an http:// or https:// URL without query")
     for repository in settings.repositories:
         if not _REPOSITORY.fullmatch(repository):
-            raise SettingError(f"repositories: {repository!r} is not `owner/name` of letters, digits, dots, - and _")
+            raise SettingError(
+                f"repositories: {repository[:80]!r} is not `owner/name` of letters, digits, dots, - and _, "
+                "each at most 100"
+            )
     for name in ("registration_token", "api_token", "control_token"):
         if re.search(r"[^\x21-\x7e]", getattr(settings, name)):
             raise SettingError(f"{name}: use printable ASCII without spaces; it travels in a header")
@@ -129,6 +132,8 @@ def check(settings: Settings) -> None:
 def _check_database(database: str) -> None:
     if not database:
         raise SettingError("database: empty; give a file name, or :memory:")
+    if database.startswith("file:"):
+        raise SettingError(f"database: {database!r} is an SQLite URI; give a plain file name, or :memory:")
     if database != ":memory:" and not Path(database).absolute().parent.is_dir():
         raise SettingError(f"database: the folder of {database!r} does not exist; create it first")
 

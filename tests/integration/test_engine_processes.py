@@ -84,12 +84,12 @@ def test_cancel_of_a_step_that_ignores_signals_ends_with_a_kill(tmp_path: Path) 
     steps = """
     - shell: python
       run: |
-        import signal, time
+        import signal
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, frame: print(f"got {number}", flush=True))
         print("stubborn", flush=True)
         while True:
-            time.sleep(1)
+            signal.pause()
     """
     started = time.monotonic()
     job = run(
@@ -108,10 +108,10 @@ def test_cancel_lets_a_step_clean_up_after_the_interrupt(tmp_path: Path) -> None
     steps = """
     - shell: python
       run: |
-        import time
+        import signal
         try:
             print("working", flush=True)
-            time.sleep(600)
+            signal.pause()
         except KeyboardInterrupt:
             print("tidied")
     """
@@ -214,7 +214,7 @@ def test_flood_of_output_is_complete_and_leaves_the_loop_free(tmp_path: Path) ->
 
     async def tick(sink: RecordingSink, switch: Switch) -> None:
         while True:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # poll interval
             ticks.append(time.monotonic())
 
     job = run(tmp_path, workflow("- run: seq 1 200000"), script=tick)

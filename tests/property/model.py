@@ -368,7 +368,7 @@ class Model:
         for name in task.job.spec.needs:
             needed = next(job for job in self._family(task.job) if job.spec.name == name)
             outputs = self.tasks[needed.task].outputs if needed.task else {}
-            needs[name] = (self._overall({needed.status}), dict(outputs))
+            needs[name] = (needed.status, dict(outputs))
         return (task.number, task.job.run, task.job.spec.name, needs)
 
     def _family(self, job: Job) -> list[Job]:

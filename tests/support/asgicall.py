@@ -1,5 +1,6 @@
 """Call an ASGI application directly: one request as a list of body pieces in, one whole response out."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,8 +52,7 @@ async def call(app: Asgi, scope: Any, *pieces: bytes, hang_up: bool = False) -> 
             return events.pop(0)
         if hang_up:
             return {"type": "http.disconnect"}
-        await Forever()
-        raise AssertionError("unreachable")
+        return await asyncio.get_running_loop().create_future()  # the caller stays
 
     async def send(event: Any) -> None:
         if event["type"] == "http.response.start":
@@ -64,11 +64,3 @@ async def call(app: Asgi, scope: Any, *pieces: bytes, hang_up: bool = False) -> 
 
     await app(scope, receive, send)
     return response
-
-
-class Forever:
-    """An await that never ends by itself, without needing a loop."""
-
-    def __await__(self) -> Any:
-        yield
-        raise AssertionError("nobody should wait for this")

@@ -130,7 +130,7 @@ async def until(condition: Callable[[], bool], what: str, within_s: float = 20.0
     end = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < end, f"waited {within_s} s for {what}"
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # poll interval
 
 
 class Finished:

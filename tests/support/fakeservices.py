@@ -64,6 +64,9 @@ class FakeServices:
         self._note("declare", declared)
         return self.runner
 
+    def has_nothing_new(self, record: FakeRunner, tasks_version: int) -> bool:
+        return False
+
     async def fetch(self, record: FakeRunner, **asked: Any) -> Fetched:
         self._note("fetch", asked)
         return self.answer if isinstance(self.answer, Fetched) else Fetched(asked["tasks_version"] or 1)

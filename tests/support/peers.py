@@ -1,4 +1,4 @@
-"""Independent clients of the runner service, all behind one call: connectrpc, connect-node and grpcio.
+"""Independent clients of the runner service, all behind one call: connectrpc, connect-node, connect-go and grpcio.
 
 Messages go in and come out as canonical JSON values, so that one scenario drives every peer.
 """
@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +20,9 @@ from actionswire.gen.ping.v1 import ping_pb2
 from actionswire.gen.runner.v1 import runner_pb2
 
 NODE_FOLDER = Path(__file__).parents[1] / "conformance" / "peers" / "node"
+GO_FOLDER = NODE_FOLDER.parent / "go"
 INSTALL_S_MAX = 120
+GO_BUILD_S_MAX = 300
 PING, RUNNER = "ping.v1.PingService", "runner.v1.RunnerService"
 FILES = {PING: ping_pb2, RUNNER: runner_pb2}
 
@@ -99,14 +101,14 @@ class ConnectRpcPeer:
         self.client.close()
 
 
-class NodePeer:
-    """`@connectrpc/connect-node` from npm, one process that answers line by line."""
+class LinePeer:
+    """A client in another language: one process that reads a call and writes an answer, line by line."""
 
-    def __init__(self, url: str, *, is_json: bool, is_gzip: bool) -> None:
-        command = ["node", "peer.mjs", f"{url}/api/actions", str(descriptor_file())]
-        command += ["json" if is_json else "proto", "gzip" if is_gzip else "identity"]
+    def __init__(self, command: Sequence[str], url: str, *, is_json: bool, is_gzip: bool) -> None:
+        arguments = [f"{url}/api/actions", str(descriptor_file())]
+        arguments += ["json" if is_json else "proto", "gzip" if is_gzip else "identity"]
         self.process = subprocess.Popen(
-            command, cwd=NODE_FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*command, *arguments], cwd=NODE_FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def call(
@@ -116,7 +118,7 @@ class NodePeer:
         assert self.process.stdout is not None
         line = {
             "service": service_of(method), "method": method, "request": request, "headers": dict(headers or {}),
-            "timeoutMs": timeout_ms,
+            "timeoutMs": timeout_ms or 0,
         }  # fmt: skip
         self.process.stdin.write(json.dumps(line) + "\n")
         self.process.stdin.flush()
@@ -161,15 +163,35 @@ class GrpcPeer:
         self.channel.close()
 
 
-def node_is_missing() -> str:
-    """Return why the node peer cannot run, or nothing; installs its pinned packages once."""
+@functools.cache
+def node_peer() -> tuple[tuple[str, ...], str]:
+    """Return the command of connect-node from npm, or why it cannot run; installs its pinned packages once."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        return "node or npm is not installed"
-    if (NODE_FOLDER / "node_modules" / "@connectrpc" / "connect-node").is_dir():
-        return ""
-    command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
-    done = subprocess.run(command, cwd=NODE_FOLDER, capture_output=True, text=True, timeout=INSTALL_S_MAX, check=False)
-    return "" if done.returncode == 0 else f"npm ci failed: {done.stderr[-300:]}"
+        return (), "node or npm is not installed"
+    if not (NODE_FOLDER / "node_modules" / "@connectrpc" / "connect-node").is_dir():
+        command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+        done = subprocess.run(
+            command, cwd=NODE_FOLDER, capture_output=True, text=True, timeout=INSTALL_S_MAX, check=False
+        )
+        if done.returncode != 0:
+            return (), f"npm ci failed: {done.stderr[-300:]}"
+    return ("node", str(NODE_FOLDER / "peer.mjs")), ""
+
+
+@functools.cache
+def go_peer() -> tuple[tuple[str, ...], str]:
+    """Return the command of connect-go, the library that real runners use, or why it cannot run; builds it once."""
+    if shutil.which("go") is None:
+        return (), "go is not installed"
+    binary = Path(tempfile.mkdtemp(prefix="mockgitea-peer-")) / "peer"
+    command = ["go", "build", "-mod=readonly", "-o", str(binary), "."]
+    try:
+        done = subprocess.run(
+            command, cwd=GO_FOLDER, capture_output=True, text=True, timeout=GO_BUILD_S_MAX, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return (), f"go build took longer than {GO_BUILD_S_MAX} s"
+    return ((str(binary),), "") if done.returncode == 0 else ((), f"go build failed: {done.stderr[-300:]}")
 
 
 def camel_case(name: str) -> str:

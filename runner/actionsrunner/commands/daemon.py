@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlog
 
-from actionsrunner.app import CannotStart, RunnerSetup, run_daemon
+from actionsrunner.app import CannotStart, RunnerSetup, run_daemon, workdir_parent
 from actionsrunner.commands.register import (
     Incomplete,
     check_request,
@@ -26,11 +26,12 @@ from actionsrunner.edge.registration import (
     read_registration,
     write_registration,
 )
+from actionsrunner.engine.leftovers import clear_leftovers
 from actionsrunner.environment import Environment, read_environment
 from actionsrunner.exits import Exit
 from actionsrunner.logs import set_up_logs
 from actionsrunner.loops.registering import RegistrationRefused
-from actionsrunner.loops.shutdown import ShutdownRequests, on_signals
+from actionsrunner.loops.shutdown import ShutdownRequests, ignore_signals, on_signals
 from actionswire.labels import parse_label
 
 log = structlog.get_logger(__name__)
@@ -70,8 +71,12 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve(setup: RunnerSetup) -> Exit:
     requests = ShutdownRequests()
-    with on_signals(requests):
-        return await run_daemon(setup, requests)
+    try:
+        with on_signals(requests):
+            await clear_leftovers(workdir_parent(setup.config))
+            return await run_daemon(setup, requests)
+    finally:
+        ignore_signals()
 
 
 def _find_registration(path: Path, config: Config, environment: Environment) -> Registration:

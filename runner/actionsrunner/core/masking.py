@@ -6,8 +6,8 @@ each of its three alignments), JSON strings, URLs, and the escapes of workflow c
 
 import base64
 import json
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 REPLACEMENT: Final = "***"
@@ -15,6 +15,18 @@ LENGTH_MIN: Final = 2
 """Shorter values would turn every row into asterisks."""
 ENCODED_LENGTH_MIN: Final = 4
 """Encodings of shorter values are so short that they would hit innocent text."""
+
+_SWITCHES: Final = frozenset({"ACTIONS_STEP_DEBUG", "ACTIONS_RUNNER_DEBUG"})
+"""Secrets that are none: hiding the word `true` would ruin every log."""
+_TOKEN_SUFFIXES: Final = ("runtime_token", "id_token_request_token")
+"""Ends of the context's fields that hold a token, in either family's spelling; `token` itself is one too."""
+
+
+def hidden_values(secrets: Mapping[str, str], context: Mapping[str, Any]) -> list[str]:
+    """Return what nobody may read in a task's rows: its secrets, and the tokens that travel in its context."""
+    tokens = [value for name, value in context.items() if name == "token" or name.endswith(_TOKEN_SUFFIXES)]
+    known = [value for name, value in secrets.items() if name not in _SWITCHES]
+    return [value for value in (*known, *tokens) if isinstance(value, str) and value.strip()]
 
 
 class Masker:

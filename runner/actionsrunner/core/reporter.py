@@ -14,7 +14,7 @@ Source: docs/runner.md, "Reporting".
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
@@ -234,7 +234,7 @@ class EventReporter:
         state = self._open_budget(state._replace(phase=Phase.CLOSING_LOG), now_us)
         if state.buffered:
             return state, []
-        return state._replace(seen=replace(seen, rows=seen.rows + 1)), [AddSentinel()]
+        return state._replace(seen=seen._replace(rows=seen.rows + 1)), [AddSentinel()]
 
     # What to do now.
 

@@ -3,13 +3,12 @@
 Owns the row arithmetic of steps; knows neither the rows' text nor when anything is sent.
 """
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from actionswire.result import Result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepReport:
+class StepReport(NamedTuple):
     """One step; ``log_index`` is the absolute number of its first row. Times are microseconds since 1970."""
 
     result: Result = Result.UNSPECIFIED
@@ -19,8 +18,7 @@ class StepReport:
     log_length: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskReport:
+class TaskReport(NamedTuple):
     """What one UpdateTask says; ``steps`` are in file order, all of them, every time."""
 
     task_id: int
@@ -40,6 +38,9 @@ class TaskState:
         self._result = Result.UNSPECIFIED
         self._steps: list[StepReport] = []
         self._active: int | None = None
+        self._first = 0
+        self._length = 0
+        """The active step's rows that `_steps` does not count yet; a row costs no more than a number."""
 
     @property
     def result(self) -> Result:
@@ -55,20 +56,21 @@ class TaskState:
         """Count the row at absolute ``index`` for the active step, if there is one."""
         if self._active is None:
             return
-        step = self._steps[self._active]
-        log_index = step.log_index if step.log_length else index
-        self._steps[self._active] = replace(step, log_index=log_index, log_length=step.log_length + 1)
+        if not self._length:
+            self._first = index
+        self._length += 1
 
     def step_started(self, index: int, at_us: int) -> None:
         """Make the step at ``index`` the active one."""
-        self._steps[index] = replace(self._steps[index], started_us=at_us)
+        self._count_rows()
+        self._steps[index] = self._steps[index]._replace(started_us=at_us)
         self._active = index
 
     def step_finished(self, index: int, result: Result, *, at_us: int, next_row: int) -> None:
         """Record a conclusion; a step without rows stands where the next row will be."""
+        self._count_rows()
         step = self._steps[index]
-        self._steps[index] = replace(
-            step,
+        self._steps[index] = step._replace(
             result=result,
             started_us=step.started_us if step.started_us is not None else at_us,
             stopped_us=at_us,
@@ -81,12 +83,12 @@ class TaskState:
         assert result is not Result.UNSPECIFIED
         self._result = result
         self._stopped_us = at_us
+        self._count_rows()
         self._active = None
         unfinished = Result.SKIPPED if result is Result.SKIPPED else Result.CANCELLED
         for index, step in enumerate(self._steps):
             if step.result is Result.UNSPECIFIED:
-                self._steps[index] = replace(
-                    step,
+                self._steps[index] = step._replace(
                     result=unfinished,
                     stopped_us=at_us if step.started_us is not None else None,
                     log_index=step.log_index if step.log_length else next_row,
@@ -94,6 +96,7 @@ class TaskState:
 
     def report(self, *, final: bool) -> TaskReport:
         """Return the state to send; the result and the stop time are in it only if ``final``."""
+        self._count_rows()
         return TaskReport(
             task_id=self._task_id,
             result=self._result if final else Result.UNSPECIFIED,
@@ -101,3 +104,12 @@ class TaskState:
             stopped_us=self._stopped_us if final else None,
             steps=tuple(self._steps),
         )
+
+    def _count_rows(self) -> None:
+        """Give the active step the rows that came since the last look."""
+        if self._active is None or not self._length:
+            return
+        step = self._steps[self._active]
+        first = step.log_index if step.log_length else self._first
+        self._steps[self._active] = step._replace(log_index=first, log_length=step.log_length + self._length)
+        self._length = 0

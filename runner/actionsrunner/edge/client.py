@@ -6,7 +6,7 @@ the transport's. Every method raises `RpcError` when there is no answer.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from google.protobuf.message import Message
 
@@ -47,24 +47,21 @@ class Registered:
     ephemeral: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """The answer to FetchTask; usually no task or one."""
 
     tasks: tuple[TaskSpec, ...]
     tasks_version: int
 
 
-@dataclass(frozen=True, slots=True)
-class StateAnswer:
+class StateAnswer(NamedTuple):
     """The answer to UpdateTask: the server's result for the task and all outputs it holds."""
 
     result: Result
     sent_outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLimits:
+class ReportLimits(NamedTuple):
     """How long one report may take, and what the server is told of it.
 
     Gitea's runner tells what is left of the job's time, not the limit of the call; None tells nothing.

@@ -5,8 +5,15 @@ On an event loop whose clock jumps, the same code runs in virtual time.
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
+
+
+class Alarm(Protocol):
+    """Something that will happen at its time."""
+
+    def cancel(self) -> None:
+        """Prevent it; does nothing afterwards."""
 
 
 class Clock(Protocol):
@@ -20,6 +27,9 @@ class Clock(Protocol):
 
     def sleep_until(self, at_us: int) -> Coroutine[Any, Any, None]:
         """Return once `now_us` has reached ``at_us``."""
+
+    def alarm(self, at_us: int, callback: Callable[[], object]) -> Alarm:
+        """Call ``callback`` once `now_us` has reached ``at_us``, unless it is cancelled before."""
 
 
 class LoopClock:
@@ -39,3 +49,7 @@ class LoopClock:
         if left_us > 0:
             # A loop may run a timer one tick of its clock early; one more microsecond makes up for that.
             await asyncio.sleep((left_us + 1) / 1_000_000)
+
+    def alarm(self, at_us: int, callback: Callable[[], object]) -> Alarm:
+        """Call ``callback`` once the loop's time has reached ``at_us``."""
+        return asyncio.get_running_loop().call_at((at_us + 1) / 1_000_000, callback)

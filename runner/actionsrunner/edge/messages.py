@@ -1,16 +1,18 @@
 """Protobuf messages to and from the runner's own values. Knows no socket and makes no decision."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from actionsrunner.core.rows import Row
 from actionsrunner.core.seams import Need, TaskSpec
-from actionsrunner.core.taskstate import TaskReport
+from actionsrunner.core.taskstate import StepReport, TaskReport
 from actionswire.gen.runner.v1 import runner_pb2 as pb
 from actionswire.result import Result
+
+_UNTOUCHED: Final = StepReport()
 
 
 def read_task(task: pb.Task) -> TaskSpec:
@@ -37,7 +39,11 @@ def read_result(number: int) -> Result:
 def write_rows(task_id: int, index: int, rows: Sequence[Row], *, no_more: bool) -> pb.UpdateLogRequest:
     """Return the UpdateLog request for ``rows``, the first of which has the absolute number ``index``."""
     request = pb.UpdateLogRequest(task_id=task_id, index=index, no_more=no_more)
-    request.rows.extend(pb.LogRow(time=_stamp(row.at_us), content=row.content) for row in rows)
+    add, stamp, stamp_us = request.rows.add, None, None
+    for at_us, content in rows:
+        if at_us != stamp_us:  # rows of one burst share theirs
+            stamp, stamp_us = _stamp(at_us), at_us
+        add(time=stamp, content=content)
     return request
 
 
@@ -54,17 +60,20 @@ def write_state(report: TaskReport, outputs: Mapping[str, str]) -> pb.UpdateTask
 
 
 def _steps(report: TaskReport) -> Iterable[pb.StepState]:
-    return [
-        pb.StepState(
-            id=index,
-            result=_number(step.result),
-            started_at=_stamp(step.started_us),
-            stopped_at=_stamp(step.stopped_us),
-            log_index=step.log_index,
-            log_length=step.log_length,
-        )
-        for index, step in enumerate(report.steps)
-    ]
+    return [_step(index, step) for index, step in enumerate(report.steps)]
+
+
+def _step(index: int, step: StepReport) -> pb.StepState:
+    if step == _UNTOUCHED:
+        return pb.StepState(id=index)
+    return pb.StepState(
+        id=index,
+        result=_number(step.result),
+        started_at=_stamp(step.started_us),
+        stopped_at=_stamp(step.stopped_us),
+        log_index=step.log_index,
+        log_length=step.log_length,
+    )
 
 
 def _number(result: Result) -> pb.Result:

@@ -21,6 +21,8 @@ ROW_OVERHEAD_BYTES: Final = 160
 """What a row costs in memory besides its text."""
 _REFILL_BYTES_MAX: Final = 8 * 1024 * 1024
 """How much is read back from the file at a time."""
+_UTF8_BYTES_MAX: Final = 4
+"""Bytes of one character."""
 _HEAD: Final = struct.Struct("<qI")
 
 log = structlog.get_logger(__name__)
@@ -51,14 +53,15 @@ class RowBuffer:
         """Rows that are in the file now."""
         return self._file_rows
 
-    def append(self, row: Row) -> None:
-        """Add a row at the end."""
+    def append(self, row: Row) -> int:
+        """Add a row at the end and return the new total."""
         self._total += 1
         # While older rows are in the file, newer ones must follow them there.
         if (self._file_rows or self._bytes >= self._memory_bytes_max) and self._spill(row):
-            return
+            return self._total
         self._rows.append(row)
         self._bytes += _cost(row)
+        return self._total
 
     def peek(self, rows_max: int, bytes_max: int) -> list[Row]:
         """Return the oldest rows: at most ``rows_max``, and no more than ``bytes_max`` but at least one."""
@@ -66,6 +69,8 @@ class RowBuffer:
         size = 0
         if self._file_rows and len(self._rows) < rows_max and self._bytes < bytes_max:
             self._refill()
+        if self._bytes * _UTF8_BYTES_MAX <= bytes_max:
+            return list(islice(self._rows, rows_max))
         for row in islice(self._rows, rows_max):
             size += len(row.content.encode())
             if taken and size > bytes_max:
@@ -75,6 +80,11 @@ class RowBuffer:
 
     def drop_to(self, offset: int) -> None:
         """Forget the rows before the absolute number ``offset``; they are acknowledged."""
+        if not self._file_rows and offset - self._offset == len(self._rows):
+            self._rows.clear()
+            self._bytes = 0
+            self._offset = offset
+            return
         while self._offset < offset:
             if not self._rows:
                 self._refill()

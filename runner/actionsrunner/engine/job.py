@@ -9,22 +9,23 @@ import shutil
 
 import structlog
 
+from actionsrunner.core.masking import hidden_values
+from actionsrunner.core.outputs import acceptable_outputs
 from actionsrunner.core.seams import CancelSignal, JobOutcome, JobSink, TaskSpec
 from actionsrunner.engine.contexts import context_text
 from actionsrunner.engine.directories import DirectoryError, JobDirectories, make_directories, remove_tree
 from actionsrunner.engine.fields import FieldError, evaluate_field, text_field
 from actionsrunner.engine.hooks import HookError, run_hook
 from actionsrunner.engine.interrupts import Interruption, StopWatch
+from actionsrunner.engine.leftovers import owned
 from actionsrunner.engine.matrix import MatrixError
 from actionsrunner.engine.options import EngineOptions
-from actionsrunner.engine.outputs import acceptable_outputs
 from actionsrunner.engine.plan import JobPlan, PlanError, parse_plan
 from actionsrunner.engine.prepare import JobRefused, PreparedJob, prepare_job, start_state
 from actionsrunner.engine.process import JobProcesses, Patience
 from actionsrunner.engine.rows import Rows
 from actionsrunner.engine.state import JobState
 from actionsrunner.engine.steps import StepRunner
-from actionsrunner.engine.variables import masked_values
 from actionswire.expressions import to_text
 from actionswire.result import Result
 
@@ -68,7 +69,7 @@ class _Job:
         )
 
     async def run(self) -> JobOutcome:
-        for value in masked_values(self._task, self._options.family):
+        for value in hidden_values(self._task.secrets, self._task.context):
             self._sink.add_mask(value)
         try:
             plan = parse_plan(self._task.payload)
@@ -104,15 +105,16 @@ class _Job:
             tool_cache_shared=options.tool_cache_shared,
             tool_cache=options.envs.get("RUNNER_TOOL_CACHE", ""),
         )
-        try:
-            job = start_state(plan, prepared, task=self._task, options=options, directories=directories)
+        with owned(directories.root):
             try:
-                interruption = await self._with_processes(job, prepared)
+                job = start_state(plan, prepared, task=self._task, options=options, directories=directories)
+                try:
+                    interruption = await self._with_processes(job, prepared)
+                finally:
+                    await self._processes.finish(f"{directories.name}-")
+                return self._close(job, interruption)
             finally:
-                await self._processes.finish(f"{directories.name}-")
-            return self._close(job, interruption)
-        finally:
-            await self._remove(directories)
+                await self._remove(directories)
 
     async def _with_processes(self, job: JobState, prepared: PreparedJob) -> Interruption | None:
         """Run hooks and steps; return what interrupted the steps, if anything did.

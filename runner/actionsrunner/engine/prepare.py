@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from actionsrunner.core.masking import Masker
+from actionsrunner.core.masking import Masker, hidden_values
 from actionsrunner.core.seams import TaskSpec
 from actionsrunner.engine.contexts import (
     context_aliases,
@@ -27,7 +27,6 @@ from actionsrunner.engine.state import ALL_CONTEXTS, JobState
 from actionsrunner.engine.unsupported import find_container_label, find_unsupported, label_names
 from actionsrunner.engine.variables import (
     configured_variables,
-    masked_values,
     runner_context,
     runner_variables,
     step_debug,
@@ -153,7 +152,7 @@ def start_state(
         directories=directories,
         environment=environment,
         contexts=contexts,
-        masker=Masker(masked_values(task, options.family)),
+        masker=Masker(hidden_values(task.secrets, task.context)),
         debug=debug,
         status=Result.SUCCESS,
     )

@@ -36,8 +36,6 @@ _GITHUB_KEYS: Final = (
     "workflow",
     "workspace",
 )
-# Secrets that are no secrets: hiding the word `true` would ruin every log.
-_SWITCHES: Final = frozenset({"ACTIONS_STEP_DEBUG", "ACTIONS_RUNNER_DEBUG"})
 _OS_NAMES: Final = {"Linux": "Linux", "Windows": "Windows", "Darwin": "macOS"}
 _ARCH_NAMES: Final = {
     "x86_64": "X64",
@@ -164,11 +162,3 @@ def step_variables(step_id: str, files: Mapping[str, str]) -> dict[str, str]:
         "GITHUB_ACTION_REPOSITORY": "",
     }
     return action | dict(files)
-
-
-def masked_values(task: TaskSpec, family: Family) -> list[str]:
-    """Values of a task that must never be seen: its secrets and all its tokens."""
-    tokens = (to_text(task.context.get("token")), runtime_token(task, family))
-    oidc = private_text(task, "actions_id_token_request_token", family)
-    secrets = [value for name, value in task.secrets.items() if name not in _SWITCHES]
-    return [value for value in (*secrets, *tokens, oidc) if value.strip()]

@@ -13,6 +13,7 @@ import structlog
 
 from actionsrunner.core.failures import Failure
 from actionsrunner.core.masking import Masker
+from actionsrunner.core.outputs import acceptable_outputs
 from actionsrunner.core.reporting import (
     AddSentinel,
     Done,
@@ -33,21 +34,19 @@ from actionsrunner.core.reporting import (
     Wait,
     Woke,
 )
-from actionsrunner.core.rows import Row, printable_lines, valid_text
+from actionsrunner.core.rows import Row, printable_lines
 from actionsrunner.core.taskstate import TaskState
 from actionsrunner.edge.client import ReportLimits, RunnerClient
-from actionsrunner.edge.clock import Clock
+from actionsrunner.edge.clock import Alarm, Clock
 from actionsrunner.edge.connect import RpcError
 from actionsrunner.edge.rowbuffer import RowBuffer
-from actionsrunner.loops.supervise import bounded, wait_for
+from actionsrunner.loops.supervise import wait_for
 from actionswire.codes import Code
 from actionswire.result import Result
 
 CALL_BYTES_MAX: Final = 4 * 1024 * 1024
 """Log text in one UpdateLog; the rest of a backlog follows at once."""
 JOB_LIMIT_US: Final = 3 * 3600 * 1_000_000
-OUTPUT_KEY_BYTES_MAX: Final = 255
-OUTPUT_VALUE_BYTES_MAX: Final = 1024 * 1024
 
 _TROUBLE_TEXT: Final[dict[Trouble, str]] = {
     Trouble.ROWS_LOST: "the server asks for rows that it had acknowledged: submitted logs are lost there",
@@ -94,6 +93,9 @@ class ReportLoop(Generic[S]):
         self._wake_at_rows: int | None = None
         self._stamp_us = 0
         self._outage = 0
+        self._in_flight: asyncio.Timeout | None = None
+        self._settle_us = 0
+        self._patience: Alarm | None = None
 
     # JobSink
 
@@ -122,12 +124,10 @@ class ReportLoop(Generic[S]):
 
     def set_outputs(self, outputs: Mapping[str, str]) -> None:
         """Keep the outputs that may be sent; each other one becomes a row that says why not."""
-        for key, value in outputs.items():
-            reason = self._refuse_output(key, value)
-            if reason is None:
-                self._outputs[valid_text(key)] = valid_text(value)
-            else:
-                self.log(f"::warning::Skip output '{key[:OUTPUT_KEY_BYTES_MAX]}': {reason}")
+        kept, dropped = acceptable_outputs(outputs, self._masker)
+        self._outputs.update(kept)
+        for message in dropped:
+            self.log(f"::warning::{message}")
 
     # The job's owner
 
@@ -142,6 +142,7 @@ class ReportLoop(Generic[S]):
             self.log(last_words)
         self._state.close(result, at_us=self._now_us(), next_row=self._rows.total)
         self._ended.set()
+        self._begin_to_settle()
         self._wake.set()
 
     async def run(self) -> Ending:
@@ -230,14 +231,28 @@ class ReportLoop(Generic[S]):
         if settle_us is None:
             return await call
         try:
-            return await bounded(call, by=self._settled(settle_us))
+            async with asyncio.timeout(None) as self._in_flight:
+                self._settle_us = settle_us
+                if self._ended.is_set():
+                    self._begin_to_settle()
+                return await call
         except TimeoutError as error:
             text = "given up: the job has ended"
             raise RpcError("report", Failure.DEADLINE, Code.DEADLINE_EXCEEDED, text) from error
+        finally:
+            self._in_flight = None
+            if self._patience is not None:
+                self._patience.cancel()
+                self._patience = None
 
-    async def _settled(self, settle_us: int) -> None:
-        await self._ended.wait()
-        await self._clock.sleep_until(self._clock.now_us() + settle_us)
+    def _begin_to_settle(self) -> None:
+        """Give the call in flight its last time; most calls never come here, so they cost no timer."""
+        if self._in_flight is not None:
+            self._patience = self._clock.alarm(self._clock.now_us() + self._settle_us, self._give_up)
+
+    def _give_up(self) -> None:
+        assert self._in_flight is not None, "the alarm goes with the call"
+        self._in_flight.reschedule(asyncio.get_running_loop().time())
 
     def _limits(self, limit_us: int) -> ReportLimits:
         left_us = self._job_end_us - self._clock.now_us()
@@ -255,10 +270,9 @@ class ReportLoop(Generic[S]):
         )
 
     def _append(self, line: str) -> None:
-        index = self._rows.total
-        self._rows.append(Row(self._now_us(), line))
-        self._state.row_appended(index)
-        if self._wake_at_rows is not None and self._rows.total >= self._wake_at_rows:
+        total = self._rows.append(Row(self._now_us(), line))
+        self._state.row_appended(total - 1)
+        if self._wake_at_rows is not None and total >= self._wake_at_rows:
             self._wake.set()
 
     def _moved(self) -> None:
@@ -269,15 +283,6 @@ class ReportLoop(Generic[S]):
         # The calendar may be set back; the stamps of a log may not go back with it.
         self._stamp_us = max(self._stamp_us, self._clock.wall_us())
         return self._stamp_us
-
-    def _refuse_output(self, key: str, value: str) -> str | None:
-        if len(key.encode("utf-8", "replace")) > OUTPUT_KEY_BYTES_MAX:
-            return f"its name is longer than {OUTPUT_KEY_BYTES_MAX} bytes"
-        if len(value.encode("utf-8", "replace")) > OUTPUT_VALUE_BYTES_MAX:
-            return f"its value is larger than {OUTPUT_VALUE_BYTES_MAX} bytes"
-        if self._masker.touches(value):
-            return "it may contain a secret"
-        return None
 
     def _failed(self, error: RpcError) -> None:
         self._outage += 1

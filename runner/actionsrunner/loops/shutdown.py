@@ -42,6 +42,7 @@ class ShutdownRequests:
         """Return True on a request that was not taken yet, False once ``until_us`` has come."""
         await wait_for(self._event, clock, until_us)
         if not self._pending:
+            self._event.clear()
             return False
         self._pending -= 1
         if not self._pending:
@@ -61,6 +62,15 @@ def on_signals(requests: ShutdownRequests) -> Iterator[None]:
     finally:
         for kind in kinds:
             loop.remove_signal_handler(kind)
+
+
+def ignore_signals() -> None:
+    """Ignore SIGINT and SIGTERM from here on, for a process that only has to exit.
+
+    A late signal would otherwise make its exit status that of a crash.
+    """
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, signal.SIG_IGN)
 
 
 async def leave_in_order(requests: ShutdownRequests, poll: PollLoop[Any], clock: Clock, *, patience_us: int) -> None:

@@ -4,7 +4,6 @@ This is the one place of the package that starts asyncio tasks.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -89,15 +88,12 @@ async def bounded(work: Coroutine[Any, Any, T], *, by: Coroutine[Any, Any, None]
 
 
 async def wait_for(event: asyncio.Event, clock: Clock, until_us: int | None) -> None:
-    """Return when ``event`` is set or the clock has reached ``until_us``, whichever comes first."""
-    if event.is_set():
-        return
-    if until_us is None:
+    """Return when ``event`` is set or the clock has reached ``until_us``, which sets it too; the caller clears it."""
+    if until_us is None or event.is_set():
         await event.wait()
         return
-    with contextlib.suppress(TimeoutError):
-        await bounded(_wait(event), by=clock.sleep_until(until_us))
-
-
-async def _wait(event: asyncio.Event) -> None:
-    await event.wait()
+    alarm = clock.alarm(until_us, event.set)
+    try:
+        await event.wait()
+    finally:
+        alarm.cancel()

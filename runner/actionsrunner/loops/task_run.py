@@ -3,12 +3,12 @@
 Knows neither how a job is executed (`Job` is a function) nor when anything is sent.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
 
-from actionsrunner.core.masking import Masker
+from actionsrunner.core.masking import Masker, hidden_values
 from actionsrunner.core.reporting import StopCause, StopJob
 from actionsrunner.core.seams import CancelSignal, JobOutcome, JobSink, TaskSpec
 from actionsrunner.loops.cancel import CancelToken
@@ -22,8 +22,6 @@ Job = Callable[[TaskSpec, JobSink, CancelSignal], Awaitable[JobOutcome]]
 CANCELLED: Final = "Cancelled"
 ENDED_BY_SERVER: Final = "Ended by the server"
 EARLY_TERMINATION: Final = "Early termination"
-_TOKEN_FIELDS: Final = ("token", "gitea_runtime_token", "forgejo_runtime_token")
-_TOKEN_SUFFIX: Final = "id_token_request_token"
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +42,7 @@ class TaskRunner(Generic[S]):
             await self._run(task, token)
 
     async def _run(self, task: TaskSpec, token: CancelToken) -> None:
-        masker = Masker((*task.secrets.values(), *_tokens(task.context), *self._hidden))
+        masker = Masker((*hidden_values(task.secrets, task.context), *self._hidden))
         if masker.too_short:
             log.warning("secret_too_short", detail="a secret of one character cannot be hidden in the log")
         verdict: list[Result] = []
@@ -87,10 +85,3 @@ class TaskRunner(Generic[S]):
 async def _interrupt(reporter: ReportLoop[Any], token: CancelToken) -> None:
     await token.wait()
     reporter.interrupt()
-
-
-def _tokens(context: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the secrets that travel in a task's context."""
-    for name, value in context.items():
-        if (name in _TOKEN_FIELDS or name.endswith(_TOKEN_SUFFIX)) and isinstance(value, str):
-            yield value

@@ -43,6 +43,17 @@ class ControlClient:
         Raises:
             CommandFailed: the server is not there, refused, or is no mockgitea.
         """
+        answer = self._answer(verb, path, body, query)
+        try:
+            return answer.json() if answer.content else None
+        except ValueError as error:
+            raise CommandFailed(f"{self.url} is not the control port of a mockgitea; check --server") from error
+
+    def text(self, path: str, *, query: Mapping[str, Any] | None = None) -> str:
+        """Get a text; raises `CommandFailed` as `call` does."""
+        return self._answer("GET", path, None, query).text
+
+    def _answer(self, verb: str, path: str, body: object, query: Mapping[str, Any] | None) -> httpx.Response:
         parameters = {name: value for name, value in (query or {}).items() if value is not None}
         try:
             answer = self._http.request(verb, PREFIX + path, params=parameters, json=body)
@@ -57,10 +68,7 @@ class ControlClient:
             ) from error
         if answer.is_error:
             raise CommandFailed(_refusal(answer, self.url))
-        try:
-            return answer.json() if answer.content else None
-        except ValueError as error:
-            raise CommandFailed(f"{self.url} is not the control port of a mockgitea; check --server") from error
+        return answer
 
     def close(self) -> None:
         """Close the connection."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
+from mockgitea.commands.client import TOKEN_ENV
 from mockgitea.commands.watch_follow import JobState
 
 TIMEOUT_S: Final = 10.0
@@ -36,16 +37,24 @@ class PageClient:
         server: URL of the control port, or of the runner port together with ``repository``.
         run: id or number of the run, as the server's URLs name it.
         repository: `owner/name`; empty = through the control port.
+        token: control token, for the control port only; empty when it asks for none.
         transport: replaces the network in tests.
     """
 
     def __init__(
-        self, server: str, run: str, *, repository: str = "", transport: httpx.BaseTransport | None = None
+        self,
+        server: str,
+        run: str,
+        *,
+        repository: str = "",
+        token: str = "",
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         if not server.startswith(("http://", "https://")):
             raise WatchFailed(f"--server: {server!r} must begin with http:// or https://")
         try:
-            self._http = httpx.Client(base_url=server, timeout=TIMEOUT_S, transport=transport)
+            headers = {"Authorization": f"Bearer {token}"} if token and not repository else {}
+            self._http = httpx.Client(base_url=server, headers=headers, timeout=TIMEOUT_S, transport=transport)
         except (httpx.InvalidURL, ValueError) as error:
             raise WatchFailed(f"--server: {server!r} is no URL ({error})") from error
         self._server = server
@@ -126,6 +135,8 @@ class PageClient:
         if answer.status_code == 404:
             hint = "" if self._base else "; through the runner port, name the --repository too"
             raise WatchFailed(f"run {self._run}: not found at {self._server}{hint}")
+        if answer.status_code == 401:
+            raise WatchFailed(f"{self._server} asks for its control token; put it into {TOKEN_ENV}")
         if answer.is_error:
             text = answer.text.strip()[:200]
             raise WatchFailed(

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from mockgitea.commands.client import DEFAULT_URL, URL_ENV
+from mockgitea.commands.client import DEFAULT_URL, TOKEN_ENV, URL_ENV
 
 if TYPE_CHECKING:
     from mockgitea.commands.page_client import PageClient
@@ -52,7 +52,11 @@ def run(options: argparse.Namespace) -> int:
         _check(options)
         server = options.server or options.environ.get(URL_ENV) or DEFAULT_URL
         client = PageClient(
-            server, options.run, repository=options.repository, transport=getattr(options, "transport", None)
+            server,
+            options.run,
+            repository=options.repository,
+            token=options.environ.get(TOKEN_ENV, ""),
+            transport=getattr(options, "transport", None),
         )
         try:
             follower = Follower(options.job)

@@ -42,6 +42,8 @@ class Outcome(StrEnum):
     """A fault answered instead of the server."""
     ABANDONED = "abandoned"
     """The caller went away, or the server stopped, before the answer was sent."""
+    DROPPED = "dropped"
+    """A fault kept the answer, or a part of it, from the caller."""
     CANCELED = Code.CANCELED
     UNKNOWN = Code.UNKNOWN
     INVALID_ARGUMENT = Code.INVALID_ARGUMENT

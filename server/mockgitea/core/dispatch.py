@@ -31,6 +31,15 @@ class Miss(Enum):
     """The job cannot be handed to anybody; it has failed alone."""
 
 
+class Mishap(Enum):
+    """Bad luck of a fetch that real servers have under load, and that a fault can bring about."""
+
+    LOST_WAKEUP = auto()
+    """It learns the newest version without a look into the queue."""
+    LOST_CLAIM = auto()
+    """Another runner is faster at the first job that fits."""
+
+
 def fits(labels: Sequence[str], runs_on: Sequence[str], profile: Profile) -> bool:
     """Tell whether a runner with these labels may take a job that wants ``runs_on``."""
     if profile.runner_without_labels_matches_nothing and not labels:

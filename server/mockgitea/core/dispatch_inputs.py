@@ -33,6 +33,18 @@ def typed_inputs(specs: Mapping[str, InputSpec], given: Mapping[str, Any]) -> di
     return {name: _typed(spec, given.get(name)) for name, spec in specs.items()}
 
 
+def declared_only(specs: Mapping[str, InputSpec], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given inputs that the file declares: a real server never looks at the others.
+
+    A browser sends `on` for a checked box, so that is a boolean's true.
+    """
+    return {
+        name: "true" if specs[name].type == "boolean" and value == "on" else value
+        for name, value in given.items()
+        if name in specs
+    }
+
+
 def event_inputs(inputs: Mapping[str, Value]) -> dict[str, str]:
     """Return typed inputs as `github.event.inputs` shows them: texts only."""
     return {name: to_text(value) for name, value in inputs.items()}

@@ -29,7 +29,7 @@ class Refusal(Exception):
 
 
 class NotRegistered(Refusal):
-    """The caller is not a known runner: header missing, UUID unknown, runner deleted or token wrong, never told apart."""
+    """The caller is no known runner: header missing, UUID unknown, runner deleted or token wrong, never told apart."""
 
     code = Code.UNAUTHENTICATED
 

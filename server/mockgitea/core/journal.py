@@ -6,7 +6,8 @@ Source: docs/metrics.md, "Journal".
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from mockgitea.core.calls import Method, Outcome
@@ -18,6 +19,8 @@ BODY_KEPT_BYTES_MAX: Final = 256 * 1024
 # Bound once: reading a member off its enum class costs more than the rest of a line here, and every call passes.
 _PAGE: Final = Method.PAGE
 _OPEN: Final = Outcome.OPEN
+_BETWEEN: Final = b"\0"
+"""Stands in no header: HTTP forbids it."""
 
 
 class Entry:
@@ -25,16 +28,21 @@ class Entry:
 
     __slots__ = (
         "at_us",
+        "closed_after",
         "code",
         "content_type",
         "duration_s",
         "fault",
+        "head",
         "is_cut",
+        "is_kept",
+        "kept_bytes",
         "method",
         "number",
         "opened_s",
         "outcome",
         "path",
+        "peer",
         "request",
         "request_bytes",
         "response",
@@ -64,12 +72,34 @@ class Entry:
         self.request_bytes = 0
         self.response_bytes = 0
         self.is_cut = False
+        self.kept_bytes = 0
+        """Bytes of bodies and headers that count against the ring's limit; 0 while open."""
+        self.is_kept = True
+        """It is in the ring; the ring keeps this true."""
         self.status = 0
         self.code = ""
         """Connect code as it travelled, dialect applied; empty on success."""
         self.fault = ""
         """Name of the fault that acted, if one did."""
         self.duration_s = 0.0
+        self.closed_after = 0
+        """How many calls had been opened when this one closed: a later number began after this answer. 0 while open."""
+        self.head = b""
+        """Header names and values in one piece; see `headers`."""
+        self.peer = ""
+        """Address and port of the other end; empty when the transport does not tell."""
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """As received, secrets included; shown masked only."""
+        parts = self.head.split(_BETWEEN) if self.head else []
+        return list(zip(parts[::2], parts[1::2], strict=True))
+
+    @headers.setter
+    def headers(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        # One object instead of three a header: ten thousand entries would otherwise hold so many that making room
+        # for the next one costs more than answering it.
+        self.head = _BETWEEN.join(chain.from_iterable(pairs))
 
 
 class Journal:
@@ -77,7 +107,7 @@ class Journal:
 
     Args:
         entries_max: calls kept; 0 keeps none (they are still counted).
-        bytes_max: bytes of bodies kept over all entries; the oldest entries go first.
+        bytes_max: bytes of bodies and headers kept over all entries; the oldest entries go first.
         on_close: called with every entry when it closes, whole bodies included; the way to figures that do not
             depend on what is left in the ring.
     """
@@ -86,6 +116,7 @@ class Journal:
         self._entries_max = entries_max
         self._bytes_max = bytes_max
         self._on_close = on_close
+        self._watchers: tuple[Callable[[], None], ...] = ()
         self._ring: deque[Entry] = deque()
         self._bytes = 0
         self.opened_total = 0
@@ -102,7 +133,7 @@ class Journal:
 
     @property
     def bytes_kept(self) -> int:
-        """Bytes of bodies held by closed entries."""
+        """Bytes of bodies and headers held by closed entries."""
         return self._bytes
 
     def open(self, at_us: int, opened_s: float) -> Entry:
@@ -118,12 +149,24 @@ class Journal:
         """Finish the record. ``entry.outcome`` is set by now; a call left open by its handler counts as abandoned."""
         assert entry.duration_s == 0.0, "an entry is closed once"
         self.closed_total += 1
-        entry.duration_s = max(closed_s - entry.opened_s, 1e-9)
+        lasted_s = closed_s - entry.opened_s
+        entry.duration_s = lasted_s if lasted_s > 0 else 1e-9
+        entry.closed_after = self.opened_total
         if entry.outcome is _OPEN:
             entry.outcome = Outcome.ABANDONED
         if self._on_close is not None:
             self._on_close(entry)
         self._keep_bodies(entry)
+        for watcher in self._watchers:
+            watcher()
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call ``watcher`` after every close, until `unwatch`; it must not wait."""
+        self._watchers += (watcher,)
+
+    def unwatch(self, watcher: Callable[[], None]) -> None:
+        """Stop calling ``watcher``."""
+        self._watchers = tuple(each for each in self._watchers if each != watcher)
 
     def entries(self, *, method: str = "", runner_uuid: str = "", limit: int = 0) -> list[Entry]:
         """Return kept entries, oldest first.
@@ -156,6 +199,8 @@ class Journal:
         self.opened_total = in_progress
         self.closed_total = 0
         self.evicted_total = in_progress - len(self._ring)
+        for number, entry in enumerate(self._ring, self.evicted_total + 1):
+            entry.number = number  # numbers stay unique and in order, as for calls opened from now on
 
     def _keep_bodies(self, entry: Entry) -> None:
         entry.request_bytes = requested = len(entry.request)
@@ -164,15 +209,16 @@ class Journal:
             entry.is_cut = True
             entry.request = entry.request[:BODY_KEPT_BYTES_MAX]
             entry.response = entry.response[:BODY_KEPT_BYTES_MAX]
-        ring = self._ring
-        if not ring or entry.number < ring[0].number:
+            requested, answered = len(entry.request), len(entry.response)
+        if not entry.is_kept:
             return  # evicted while it was open
-        self._bytes += len(entry.request) + len(entry.response)
+        entry.kept_bytes = requested + answered + len(entry.head)
+        self._bytes += entry.kept_bytes
         while self._bytes > self._bytes_max:
             self._evict()
 
     def _evict(self) -> None:
         gone = self._ring.popleft()
+        gone.is_kept = False
         self.evicted_total += 1
-        if gone.duration_s:
-            self._bytes -= len(gone.request) + len(gone.response)
+        self._bytes -= gone.kept_bytes

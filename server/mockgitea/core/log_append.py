@@ -20,9 +20,7 @@ class LogVerdict:
     is_refused: bool = False
 
 
-def judge(
-    *, held: int, sealed: bool, index: int, count: int, no_more: bool, rule: LogSealRule
-) -> LogVerdict:
+def judge(*, held: int, sealed: bool, index: int, count: int, no_more: bool, rule: LogSealRule) -> LogVerdict:
     """Return what happens to a log that holds ``held`` rows when ``count`` rows arrive for position ``index``.
 
     Args:

@@ -6,7 +6,7 @@ Source: docs/protocol.md, "Messages".
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from actionswire.result import Result
 
@@ -55,8 +55,7 @@ class Fetched:
     tasks: tuple[Assignment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepReport:
+class StepReport(NamedTuple):
     """One step in UpdateTask. ``number`` is the 0-based index; times are microseconds, 0 = absent."""
 
     number: int
@@ -67,8 +66,7 @@ class StepReport:
     log_length: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskReport:
+class TaskReport(NamedTuple):
     """The state part of UpdateTask."""
 
     task_id: int
@@ -78,8 +76,7 @@ class TaskReport:
     steps: tuple[StepReport, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TaskAnswer:
+class TaskAnswer(NamedTuple):
     """What UpdateTask answers: the stored status as a result, and every output key held."""
 
     task_id: int

@@ -61,7 +61,7 @@ def forgejo_details(run: Mapping[str, Any], job: Mapping[str, Any]) -> list[str]
         labels = escape(", ".join(job["runs_on"])) or "(any)"
         lines = [f"Waiting for a runner with the labels: {labels}"]
     else:
-        lines = [status_word(status)]
+        lines = [escape(job["failure_reason"]) or status_word(status)]
     return [*lines, _NEEDS_APPROVAL] if run["needs_approval"] else lines
 
 

@@ -189,13 +189,13 @@ class Profile:
 
     # --- context
     triggering_actor: bool = True
-    """The context has `triggering_actor` (Gitea >= 1.26)."""
+    """The context's `triggering_actor` says who started this attempt (Gitea >= 1.27); else it is empty."""
     job_context_is_id: bool = True
     """`github.job` holds the workflow's job id; before Gitea 1.24 / Forgejo v11 the number of the job row."""
     has_runtime_token: bool = True
     """Runtime JWT in the context (Gitea >= 1.22)."""
     forgejo_context: bool = False
-    """The context repeats Gitea's fields under Forgejo's names."""
+    """The context has the fields that only Forgejo sends (`actor_id`, `workflow_ref`, ...)."""
     runtime_token_life_s: float = 3600.0
     """Seconds a task's runtime token lives."""
     runtime_token_adds_timeout: bool = True
@@ -239,7 +239,7 @@ class Profile:
     rest_runners: bool = True
     """REST lists and deletes runners."""
     rest_runner_patch: bool = True
-    """REST enables and disables runners (Gitea >= 1.27)."""
+    """REST enables and disables runners (Gitea >= 1.26)."""
     rest_runs: bool = True
     """REST lists runs."""
     rest_jobs: bool = True

@@ -4,19 +4,17 @@ Source: docs/protocol.md, "UpdateTask".
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
+from actionswire.outputs import OUTPUT_KEY_BYTES_MAX, OUTPUT_VALUE_BYTES_MAX
 from actionswire.result import Result, Status
 from mockgitea.core.messages import StepReport
 from mockgitea.core.task_times import whole_seconds
 
-OUTPUT_KEY_BYTES_MAX: Final = 255
-OUTPUT_VALUE_BYTES_MAX: Final = 1_048_576
+_STATUS_OF: Final = {result: Status(int(result)) for result in Result if result}
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(NamedTuple):
     """One stored step."""
 
     number: int
@@ -39,26 +37,26 @@ def advance_steps(stored: Sequence[StepRow], reports: Sequence[StepReport]) -> l
         reports: what the runner sent; the last of several reports of one step counts, unknown numbers are ignored.
     """
     by_number = {report.number: report for report in reports}
-    moved = [_advanced(row, by_number.get(row.number)) for row in stored]
-    return [new for old, new in zip(stored, moved, strict=True) if new != old]
+    return [new for row in stored if (new := _advanced(row, by_number.get(row.number))) != row]
 
 
 def _advanced(row: StepRow, report: StepReport | None) -> StepRow:
     if report is None:
-        return replace(row, status=Status.RUNNING) if row.started_us else row
-    started, stopped = whole_seconds(report.started_us), whole_seconds(report.stopped_us)
+        return row._replace(status=Status.RUNNING) if row.started_us else row
+    number, result, started_us, stopped_us, log_index, log_length = report
+    started = whole_seconds(started_us) if started_us else 0
     status = row.status
-    if report.result is not Result.UNSPECIFIED:
-        status = Status(int(report.result))
+    if result is not Result.UNSPECIFIED:
+        status = _STATUS_OF[result]
     elif started:
         status = Status.RUNNING
     return StepRow(
-        number=row.number,
-        status=status,
-        log_index=report.log_index or row.log_index,
-        log_length=report.log_length or row.log_length,
-        started_us=started or row.started_us,
-        stopped_us=stopped or row.stopped_us,
+        number,
+        status,
+        log_index or row.log_index,
+        log_length or row.log_length,
+        started or row.started_us,
+        (whole_seconds(stopped_us) if stopped_us else 0) or row.stopped_us,
     )
 
 

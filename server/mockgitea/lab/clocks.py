@@ -5,6 +5,7 @@ Models no clock skew.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from mockgitea.clock import MovableClock
@@ -43,6 +44,10 @@ class RunnerClock:
             await future
         finally:
             timer.cancel()
+
+    def alarm(self, at_us: int, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        """Call ``callback`` once `now_us` has reached ``at_us``."""
+        return self._loop.call_at(at_us / 1e6, callback)
 
 
 def server_clock(loop: VirtualLoop) -> MovableClock:

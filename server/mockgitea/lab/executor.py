@@ -7,9 +7,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from actionsrunner.embedding import CancelSignal, JobOutcome, JobSink, TaskSpec
+from actionsrunner.embedding import CancelSignal, Clock, JobOutcome, JobSink, TaskSpec
 from actionswire.result import Result
-from mockgitea.lab.clocks import RunnerClock
 from mockgitea.lab.shapes import JobShape
 from mockgitea.supervise import Supervisor
 
@@ -20,12 +19,12 @@ class ScriptedExecutor:
     """Fulfils the runner's `Job`.
 
     Args:
-        clock: virtual time.
+        clock: virtual time, or that of the machine.
         shapes: by name.
         supervisor: owns the playing of each job.
     """
 
-    def __init__(self, clock: RunnerClock, shapes: Mapping[str, JobShape], supervisor: Supervisor) -> None:
+    def __init__(self, clock: Clock, shapes: Mapping[str, JobShape], supervisor: Supervisor) -> None:
         self._clock = clock
         self._shapes = shapes
         self._supervisor = supervisor

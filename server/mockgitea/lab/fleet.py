@@ -14,9 +14,9 @@ import structlog
 from actionsrunner.embedding import EmbeddedRunner, Identity, RpcError, RunnerParts
 from mockgitea.lab.clocks import RunnerClock
 from mockgitea.lab.executor import ScriptedExecutor
-from mockgitea.lab.network import Network, Pool
+from mockgitea.lab.network import Network, Pool, PoolPolicy
 from mockgitea.lab.server import LabServer
-from mockgitea.lab.shapes import JobShape
+from mockgitea.lab.shapes import SECOND_US, JobShape
 from mockgitea.lab.strategies import StrategyChoice, StrategyFactory
 from mockgitea.lab.transport import AsgiTransport
 from mockgitea.lab.workload import FLEET_LABEL, Workload
@@ -108,7 +108,12 @@ class Fleet:
 
     def _runner(self, identity: Identity, labels: tuple[str, ...], rng: random.Random) -> EmbeddedRunner:
         strategies = self._factory(self._choice, self._plan.capacity, rng)
-        pool = Pool(self._network, self._clock, self._choice.pool)
+        limits = strategies.pool
+        pool = Pool(
+            self._network,
+            self._clock,
+            PoolPolicy(idle_max=limits.idle_connections, idle_timeout_us=round(limits.idle_timeout_s * SECOND_US)),
+        )
         return EmbeddedRunner(
             RunnerParts(
                 identity=identity,

@@ -6,7 +6,7 @@ measures foreign runners as well. Times are microseconds since the simulation be
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -23,8 +23,10 @@ from mockgitea.transport import connect, convert
 
 M = TypeVar("M", bound=Message)
 
-SAMPLE_ROWS_MAX = 100_000
+SAMPLE_ROWS_MAX: Final = 100_000
 """Rows of one sampled task whose first sight is remembered one by one."""
+LOOKED_MAX: Final = 10_000
+"""Pairs of request and answer whose reading is remembered, of fetches and of logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +61,21 @@ class TaskTrack:
     """The runner has reported a result."""
     is_stopped: bool = False
     """The server ended it before the runner did."""
-    sights: dict[int, int] | None = None
+    sights: list[tuple[int, int]] | None = None
+    """Of a sampled task: each row's own time and when the page showed it."""
 
     def alive(self, at_us: int) -> None:
         """Note a sign of life."""
         self.worst_gap_us = max(self.worst_gap_us, at_us - self.updated_us)
         self.updated_us = at_us
+
+
+@dataclass(frozen=True, slots=True)
+class _Beat:
+    """The answer to a task's last UpdateTask."""
+
+    track: TaskTrack
+    response: bytes
 
 
 class Measure:
@@ -97,6 +108,10 @@ class Measure:
         """By method, what runners tried to send, whether it arrived or not."""
         self._is_over = False
         self._looked: dict[tuple[bytes, bytes], bool] = {}
+        self._beats: dict[bytes, _Beat] = {}
+        """Of each task in progress its last UpdateTask, to tell a repetition by its bytes alone."""
+        self._idle_logs: set[tuple[bytes, bytes]] = set()
+        """UpdateLog calls that brought no new row; the same bytes will not bring one later."""
 
     def enqueued(self, run_id: int) -> None:
         """Note that the one job of a run waits from now on."""
@@ -168,6 +183,8 @@ class Measure:
         key = (entry.request, entry.response)
         found = self._looked.get(key)
         if found is None:
+            if len(self._looked) >= LOOKED_MAX:
+                self._looked.clear()
             single = entry.method is Method.FETCH_SINGLE_TASK
             if single:
                 sent = _decoded(entry, entry.request, pb.FetchSingleTaskRequest).tasks_version
@@ -186,17 +203,19 @@ class Measure:
         waiting_us = self.waiting.pop(run_id, None)
         if waiting_us is not None and self._in_window(waiting_us):
             self.pickup.add(now_us - waiting_us)
-        sights: dict[int, int] | None = {} if len(self.tasks) < self.plan.sampled_tasks else None
+        sights: list[tuple[int, int]] | None = [] if len(self.tasks) < self.plan.sampled_tasks else None
         by_shape = self.rows_by_shape.setdefault(shape, Distribution())
 
-        def on_row(number: int, row_us: int, seen_us: int) -> None:
-            if sights is not None and len(sights) < SAMPLE_ROWS_MAX:
-                sights[number] = seen_us
-            if self._in_window(row_us):
-                self.rows.add(seen_us - row_us)
-                by_shape.add(seen_us - row_us)
+        start_us, end_us = self.plan.start_us, self.plan.end_us
 
-        page = PageModel(assigned_us=now_us, phase_us=self.plan.phase_us, any_step=self.plan.any_step, on_row=on_row)
+        def on_rows(times_us: Sequence[int], seen_us: int) -> None:
+            if sights is not None:
+                sights.extend((row_us, seen_us) for row_us in times_us[: SAMPLE_ROWS_MAX - len(sights)])
+            delays = [seen_us - row_us for row_us in times_us if start_us <= row_us < end_us]
+            self.rows.values.extend(delays)
+            by_shape.values.extend(delays)
+
+        page = PageModel(assigned_us=now_us, phase_us=self.plan.phase_us, any_step=self.plan.any_step, on_rows=on_rows)
         track = TaskTrack(runner, shape, run_id, page, updated_us=now_us, sights=sights)
         self.tasks[task.id] = track
         if self.on_assigned is not None:
@@ -205,6 +224,9 @@ class Measure:
     # Reports.
 
     def _rows_stored(self, entry: Entry) -> None:
+        pair = (entry.request, entry.response)
+        if pair in self._idle_logs:
+            return
         request = _decoded(entry, entry.request, pb.UpdateLogRequest)
         track = self.tasks.get(request.task_id)
         if track is None:
@@ -213,6 +235,9 @@ class Measure:
         held = track.page.rows
         fresh = answer.ack_index - held
         if fresh <= 0:
+            if len(self._idle_logs) >= LOOKED_MAX:
+                self._idle_logs.clear()
+            self._idle_logs.add(pair)
             return
         now_us = self._now_us()
         if not track.is_closed:
@@ -222,6 +247,10 @@ class Measure:
         track.page.stored([stamp.seconds * 1_000_000 + stamp.nanos // 1000 - epoch_us for stamp in stamps], now_us)
 
     def _state_stored(self, entry: Entry) -> None:
+        beat = self._beats.get(entry.request)
+        if beat is not None and beat.response == entry.response:
+            beat.track.alive(self._now_us())
+            return
         request = _decoded(entry, entry.request, pb.UpdateTaskRequest)
         track = self.tasks.get(request.state.id)
         if track is None or track.is_closed:
@@ -238,7 +267,10 @@ class Measure:
         if answer.state.result and not request.state.result:
             self._stopped_by_server(track, answer.state.result, now_us)
         elif entry.request != track.last_state:
+            self._beats.pop(track.last_state, None)
             track.last_state = entry.request
+            if not track.is_closed:
+                self._beats[entry.request] = _Beat(track, entry.response)
             report = convert.task_report(request.state)
             status = track.page.status
             if report.result is not Result.UNSPECIFIED:

@@ -102,9 +102,15 @@ class Network:
         self._clock = clock
         self._policy = policy
         self._downtimes: Sequence[Downtime] = sorted(policy.downtimes, key=lambda window: window.start_us)
+        self._is_instant = not policy.round_trip_us and not policy.downtimes
         self.counts = LinkCounts()
         self.on_attempt: Callable[[str, int], None] | None = None
         """Called with path and time of every request that a runner tries to send."""
+
+    @property
+    def is_instant(self) -> bool:
+        """True when bytes always arrive at once: no latency and no downtime in the whole simulation."""
+        return self._is_instant
 
     def downtime(self) -> Downtime | None:
         """Return the window that is open now."""
@@ -190,10 +196,6 @@ class PoolPolicy:
     idle_timeout_us: int = 90_000_000
 
 
-TWO_IDLE: Final = PoolPolicy(idle_max=2)
-"""The specimen: Go's default of two idle connections per host."""
-
-
 @dataclass(slots=True)
 class Pool:
     """The connections of one runner. The one used last is taken first, as Go's client does."""
@@ -203,8 +205,8 @@ class Pool:
     policy: PoolPolicy
     _idle: list[Connection] = field(default_factory=list)
 
-    async def take(self) -> Connection:
-        """Return an idle connection that still lives, or a new one; raises `ConnectionRefused`."""
+    def reuse(self) -> Connection | None:
+        """Return an idle connection that still lives, if there is one."""
         now_us, counts = self.clock.now_us(), self.network.counts
         while self._idle:
             connection = self._idle.pop()
@@ -213,7 +215,7 @@ class Pool:
             elif not self.network.is_stale(connection):
                 counts.reused += 1
                 return connection
-        return await self.network.connect()
+        return None
 
     def give_back(self, connection: Connection) -> None:
         """Keep a connection after a whole answer, or close it when enough are kept."""

@@ -31,17 +31,19 @@ class PageModel:
         assigned_us: when the page is opened.
         phase_us: the page polls whenever the time modulo one second is this.
         any_step: the profile's `set_up_ends_at_any_step`.
-        on_row: called once for every row that is seen, with its absolute number, its own time and when it was seen.
+        on_rows: called once for every row that is seen: the own times of rows that are seen together, and when.
     """
 
     assigned_us: int
     phase_us: int
     any_step: bool
-    on_row: Callable[[int, int, int], None]
+    on_rows: Callable[[Sequence[int], int], None]
     status: Status = Status.RUNNING
     steps: list[StepRow] = field(default_factory=list)
     row_us: "array[int]" = field(default_factory=lambda: array("q"))
     seen: bytearray = field(default_factory=bytearray)
+    _slices: list[StepSlice] = field(default_factory=list)
+    """The steps as the slicing rules want them."""
     _cursors: list[int] = field(default_factory=list)
     _changed_us: int | None = None
     """When the stored state changed for the first time since the page asked last."""
@@ -69,8 +71,10 @@ class PageModel:
         self.look(at_us)
         if not self.steps and reports:
             self.steps = [StepRow(number, Status.WAITING, 0, 0, 0, 0) for number in range(len(reports))]
+            self._slices = [_slice(row) for row in self.steps]
         for row in advance_steps(self.steps, reports):
             self.steps[row.number] = row
+            self._slices[row.number] = _slice(row)
         self.status = status
         self._change(at_us)
 
@@ -84,6 +88,7 @@ class PageModel:
             else StepRow(row.number, status, row.log_index, row.log_length, row.started_us or at_us, at_us)
             for row in self.steps
         ]
+        self._slices = [_slice(row) for row in self.steps]
         self._change(at_us)
 
     def look(self, before_us: int) -> None:
@@ -107,7 +112,7 @@ class PageModel:
 
     def _show(self, tick_us: int) -> None:
         task = TaskLog(status=self.status, log_rows=len(self.row_us))
-        shown = shown_steps(task, [_slice(row) for row in self.steps], set_up_ends_at_any_step=self.any_step)
+        shown = shown_steps(task, self._slices, set_up_ends_at_any_step=self.any_step)
         cursors = self._cursors
         if len(cursors) != len(shown):
             # Before the steps are known only the first artificial one can have shown anything.
@@ -119,10 +124,13 @@ class PageModel:
                 self._mark(wanted.first, wanted.count, tick_us)
 
     def _mark(self, first: int, count: int, tick_us: int) -> None:
-        for number in range(first, first + count):
-            if not self.seen[number]:
-                self.seen[number] = 1
-                self.on_row(number, self.row_us[number], tick_us)
+        end = first + count
+        times_us: Sequence[int] = self.row_us[first:end]
+        if any(self.seen[first:end]):
+            times_us = [time_us for time_us, seen in zip(times_us, self.seen[first:end], strict=True) if not seen]
+        if times_us:
+            self.seen[first:end] = bytes((1,)) * count
+            self.on_rows(times_us, tick_us)
 
 
 def _slice(row: StepRow) -> StepSlice:

@@ -110,7 +110,7 @@ def _setup(scenario: Scenario, choice: StrategyChoice) -> dict[str, Any]:
         "preset": choice.name,
         "poll": dict(choice.poll),
         "report": dict(choice.report),
-        "pool": {"idle_max": choice.pool.idle_max, "idle_timeout_s": choice.pool.idle_timeout_us / SECOND_US},
+        "pool": dict(choice.pool),
         "profile": scenario.profile,
         "runners": scenario.fleet.runners,
         "capacity": scenario.fleet.capacity,

@@ -44,7 +44,18 @@ def run(
     factory: StrategyFactory = production,
     progress: Progress | None = None,
 ) -> Result:
-    """Simulate and return the figures; the same arguments give the same result.
+    """Simulate and return the figures; the same arguments give the same result. Arguments as for `simulate`."""
+    return simulate(scenario, choice, factory=factory, progress=progress)[1]
+
+
+def simulate(
+    scenario: Scenario,
+    choice: StrategyChoice,
+    *,
+    factory: StrategyFactory = production,
+    progress: Progress | None = None,
+) -> tuple["Simulation", Result]:
+    """Simulate and return the aggregates beside the figures.
 
     Args:
         scenario: in virtual time.
@@ -61,12 +72,13 @@ def run(
         factory(choice, scenario.fleet.capacity, random.Random(0))  # noqa: S311 - only to check the options
     except ValueError as error:
         raise ScenarioError(f"strategies: {choice.title}: {error}") from error
-    with _quiet_logs(), _rare_collections(), asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(Simulation(scenario, choice, factory).run(progress or (lambda _: None)))
+    with quiet_logs(), _rare_collections(), asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        simulation = Simulation(scenario, choice, factory)
+        return simulation, runner.run(simulation.run(progress or (lambda _: None)))
 
 
 class Simulation:
-    """One run; make it and `run` it inside a `VirtualLoop`."""
+    """One run, and what can be looked at after it."""
 
     def __init__(self, scenario: Scenario, choice: StrategyChoice, factory: StrategyFactory) -> None:
         self._scenario = scenario
@@ -153,7 +165,7 @@ class Simulation:
 
 
 @contextmanager
-def _quiet_logs() -> Iterator[None]:
+def quiet_logs() -> Iterator[None]:
     """Keep both programs' logs quiet: thousands of runners would drown everything, and formatting costs time."""
     before = structlog.get_config()
     structlog.configure(

@@ -12,7 +12,7 @@ import yaml
 from mockgitea.core.profiles import DEFAULT_PROFILE, PROFILES
 from mockgitea.lab.fields import Fields, ScenarioError
 from mockgitea.lab.fleet import FleetPlan
-from mockgitea.lab.network import DownKind, Downtime, PoolPolicy
+from mockgitea.lab.network import DownKind, Downtime
 from mockgitea.lab.scenario import LinkPlan, Scenario, TimeMode, WatchPlan, WorkloadPlan
 from mockgitea.lab.shapes import SHAPE_NAMES, STEPS, JobShape, RecordedRow, built_in
 from mockgitea.lab.strategies import StrategyChoice
@@ -162,7 +162,7 @@ def _strategies(top: Fields) -> tuple[StrategyChoice, ...]:
                 label=fields.text("label", default=""),
                 poll=fields.mapping("poll"),
                 report=fields.mapping("report"),
-                pool=_pool(fields.section("pool", is_optional=True)),
+                pool=fields.mapping("pool"),
             )
         )
         fields.finish()
@@ -171,16 +171,6 @@ def _strategies(top: Fields) -> tuple[StrategyChoice, ...]:
         if title in titles[:place]:
             raise ScenarioError(f"strategies[{place}].label: {title!r} is taken; give each its own label")
     return tuple(choices)
-
-
-def _pool(fields: Fields) -> PoolPolicy:
-    usual = PoolPolicy()
-    policy = PoolPolicy(
-        idle_max=fields.number("idle_max", default=usual.idle_max, minimum=0, maximum=10_000),
-        idle_timeout_us=fields.micros("idle_timeout_s", default=usual.idle_timeout_us / 1e6, maximum=86_400.0),
-    )
-    fields.finish()
-    return policy
 
 
 def _server(fields: Fields) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which strategy a fleet uses: a name and options, and the factory that turns them into the runner's own values.
+"""Which strategy a fleet uses: a preset and options, and the factory that turns them into the runner's own values.
 
 The laboratory knows no strategy; the runner does. A scenario holds choices, a run gets a factory.
 """
@@ -6,37 +6,29 @@ The laboratory knows no strategy; the runner does. A scenario holds choices, a r
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from actionsrunner.embedding import PollStrategy, ReportStrategy, current_strategies
-from mockgitea.lab.network import PoolPolicy
+from actionsrunner.strategies import Strategies, build_strategies, select
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyChoice:
     """One column of the comparison.
 
-    ``name`` is the preset in the runner; ``label`` tells two choices of one preset apart. Options are passed on as
-    they stand in the scenario and checked by the factory, before anything runs.
+    ``name`` is a preset of the runner; ``label`` tells two choices of one preset apart. Options are written as in the
+    runner's configuration file (durations such as ``60s``) and checked by the factory before anything runs.
     """
 
     name: str
     label: str = ""
     poll: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
-    pool: PoolPolicy = field(default_factory=PoolPolicy)
+    pool: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         """What a report calls it."""
         return self.label or self.name
-
-
-class Strategies(NamedTuple):
-    """The two strategies of one runner."""
-
-    poll: PollStrategy[Any]
-    report: ReportStrategy[Any]
 
 
 StrategyFactory = Callable[[StrategyChoice, int, random.Random], Strategies]
@@ -48,6 +40,5 @@ Raises `ValueError` naming the option for a choice that cannot be.
 
 def production(choice: StrategyChoice, capacity: int, rng: random.Random) -> Strategies:
     """Return what a runner with this configuration uses."""
-    return Strategies(
-        *current_strategies(choice.name, capacity=capacity, poll=choice.poll, report=choice.report, rng=rng)
-    )
+    selection = select(choice.name, poll=choice.poll, report=choice.report, pool=choice.pool)
+    return build_strategies(selection, capacity=capacity, rng=rng)

@@ -31,10 +31,11 @@ class Series:
     def count(self, at_us: int) -> None:
         """Count one event."""
         place = at_us // self._span_us
-        counts = self._counts
-        if place >= len(counts):
-            counts.extend([0] * (place + 1 - len(counts)))
-        counts[place] += 1
+        try:
+            self._counts[place] += 1
+        except IndexError:
+            self._counts.extend([0] * (place + 1 - len(self._counts)))
+            self._counts[place] += 1
 
     def between(self, start_us: int, end_us: int) -> list[int]:
         """Return the counts of the intervals from ``start_us`` up to ``end_us``, both on their borders."""

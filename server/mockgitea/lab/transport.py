@@ -5,15 +5,28 @@ written. A caller that gives up cancels the call on the server at its next wait,
 """
 
 import asyncio
+import functools
 import zlib
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Coroutine, Generator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from actionsrunner.embedding import DeadlinePassed, RawAnswer, TransportError
 from mockgitea.lab.network import ConnectionRefused, ConnectionReset, Network, Pool
 from mockgitea.transport.asgi import App, Event
 
 _GZIP_WBITS: Final = 31
+_FIELDS_MAX: Final = 20_000
+"""Header fields whose bytes are remembered; a fleet sends the same ones again and again."""
+_SCOPE: Final[Mapping[str, Any]] = {
+    "type": "http",
+    "asgi": {"version": "3.0"},
+    "http_version": "1.1",
+    "scheme": "http",
+    "query_string": b"",
+    "client": None,
+    "server": None,
+}
 _DOWN: Final = RawAnswer(503, {"content-type": "text/plain; charset=utf-8"}, b"service unavailable\n")
 
 
@@ -35,8 +48,7 @@ class AsgiTransport:
         """Send ``body`` and return the whole answer; see the runner's `Transport.post`."""
         self._network.attempted(path)
         try:
-            async with asyncio.timeout(deadline_s):
-                return await self._exchange(path, headers, body)
+            return await _within(deadline_s, self._exchange(path, headers, body))
         except TimeoutError as error:
             raise DeadlinePassed(f"no answer within {deadline_s:g} s") from error
         except ConnectionRefused as error:
@@ -49,38 +61,76 @@ class AsgiTransport:
 
     async def _exchange(self, path: str, headers: Mapping[str, str], body: bytes) -> RawAnswer:
         network = self._network
-        connection = await self._pool.take()
-        if await network.pass_half(connection):
+        connection = self._pool.reuse() or await network.connect()
+        if network.is_instant:
             answer = await call(self._app, path, headers, body)
         else:
-            answer = _DOWN
-        await network.pass_half(connection)
+            has_arrived = await network.pass_half(connection)
+            answer = await call(self._app, path, headers, body) if has_arrived else _DOWN
+            await network.pass_half(connection)
         self._pool.give_back(connection)
         return answer
+
+
+async def _within(deadline_s: float, work: Coroutine[Any, Any, RawAnswer]) -> RawAnswer:
+    """Await ``work`` for at most so long; work that never has to wait costs no timer."""
+    try:
+        first = work.send(None)
+    except StopIteration as done:
+        answer: RawAnswer = done.value
+        return answer
+    async with asyncio.timeout(deadline_s):
+        return await _Begun(work, first)
+
+
+class _Begun:
+    """The rest of a coroutine that has been driven to its first wait by hand."""
+
+    def __init__(self, work: Coroutine[Any, Any, RawAnswer], first: Any) -> None:
+        self._work = work
+        self._first = first
+
+    def __await__(self) -> Generator[Any, Any, RawAnswer]:
+        waited = self._first
+        try:
+            while True:
+                try:
+                    sent = yield waited
+                except BaseException as error:
+                    waited = self._work.throw(error)
+                else:
+                    waited = self._work.send(sent)
+        except StopIteration as done:
+            answer: RawAnswer = done.value
+            return answer
 
 
 async def call(app: App, path: str, headers: Mapping[str, str], body: bytes, *, verb: str = "POST") -> RawAnswer:
     """Serve one request and return what the application sent, decompressed."""
     one = _Call(body)
     scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
+        **_SCOPE,
         "method": verb,
-        "scheme": "http",
         "path": path,
         "raw_path": path.encode("latin-1"),
-        "query_string": b"",
-        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()],
-        "client": None,
-        "server": None,
+        "headers": [_sent_field(name, value) for name, value in headers.items()],
     }
     await app(scope, one.receive, one.send)
-    found = {name.decode("latin-1"): value.decode("latin-1") for name, value in one.headers}
+    found = _read_fields(tuple(one.headers))
     answer = one.body if one.more is None else b"".join([one.body, *one.more])
     if found.get("content-encoding") == "gzip":
         answer = zlib.decompress(answer, wbits=_GZIP_WBITS)
     return RawAnswer(one.status, found, answer)
+
+
+@functools.lru_cache(maxsize=_FIELDS_MAX)
+def _sent_field(name: str, value: str) -> tuple[bytes, bytes]:
+    return name.encode("latin-1"), value.encode("latin-1")
+
+
+@functools.lru_cache(maxsize=_FIELDS_MAX)
+def _read_fields(fields: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
+    return MappingProxyType({name.decode("latin-1"): value.decode("latin-1") for name, value in fields})
 
 
 class _Call:

@@ -6,6 +6,7 @@ of runners or servers.
 """
 
 import asyncio
+import heapq
 import selectors
 import threading
 from collections.abc import Callable, Mapping
@@ -15,8 +16,11 @@ T = TypeVar("T")
 
 TURNS_MAX: Final = 1_000_000
 """Turns of the loop at one instant before something is said to spin; a herd of 10,000 runners takes a few hundred."""
-_TICK_S: Final = 6e-7
-"""A little over half a microsecond, the most that rounding to whole ones can leave a timer in the future."""
+_SWEEP_MIN: Final = 1_000
+"""Cancelled timers that may lie in the queue before they are swept out, once they are more than half of it."""
+
+_Timer = tuple[int, int, asyncio.TimerHandle]
+"""When, in microseconds; a running number, so that equal instants keep their order; what to call."""
 
 
 class SimulationStalled(RuntimeError):
@@ -43,8 +47,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._turns = 0
         self._turns_max = turns_max
         self._home = threading.get_ident()
-        super().__init__(_JumpingSelector(self._jump))
-        self._clock_resolution = _TICK_S
+        self._timers: list[_Timer] = []
+        self._timers_made = 0
+        self._timers_cancelled = 0
+        super().__init__(_NoSelector())
 
     def time(self) -> float:
         """Return seconds since the loop was made, a whole number of microseconds."""
@@ -76,19 +82,73 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             )
         return self.call_soon(callback, *args, context=context)
 
-    def _jump(self, timeout_s: float | None) -> None:
-        """Stand still while callbacks are ready, else go to the next timer."""
-        if timeout_s is None:
+    def call_at(  # type: ignore[override]  # the base is loosely typed
+        self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        """Schedule ``callback`` for the microsecond nearest to ``when``."""
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        timer._scheduled = True  # type: ignore[attr-defined]  # of asyncio's timers
+        self._timers_made += 1
+        heapq.heappush(self._timers, (round(when * 1e6), self._timers_made, timer))
+        return timer
+
+    def close(self) -> None:
+        """Close the loop and forget every timer."""
+        super().close()
+        self._timers.clear()
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Count the cancelled timers in the queue; asyncio's handles call this."""
+        if not handle._scheduled:  # type: ignore[attr-defined]  # of asyncio's timers
+            return
+        self._timers_cancelled += 1
+        if self._timers_cancelled >= _SWEEP_MIN and self._timers_cancelled * 2 > len(self._timers):
+            self._timers = [one for one in self._timers if not one[2].cancelled()]
+            heapq.heapify(self._timers)
+            self._timers_cancelled = 0
+
+    def _run_once(self) -> None:
+        """Run what is ready, or jump to the next timer: one turn of the loop, called by asyncio's `run_forever`.
+
+        Takes the place of asyncio's own turn, which asks a selector and compares timers in Python.
+        """
+        ready, timers, now_us = self._ready, self._timers, self._virtual_us  # type: ignore[attr-defined]  # of the base
+        if not ready and not self._stopping:  # type: ignore[attr-defined]  # of the base
+            now_us = self._jump()
+            timers = self._timers
+        else:
+            self._stand_still()
+        while timers and timers[0][0] <= now_us:
+            timer = heapq.heappop(timers)[2]
+            timer._scheduled = False  # type: ignore[attr-defined]  # of asyncio's timers
+            if timer.cancelled():
+                self._timers_cancelled -= 1
+            else:
+                ready.append(timer)
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+
+    def _jump(self) -> int:
+        """Go to the next timer that is not cancelled and return its time."""
+        timers = self._timers
+        while timers and timers[0][2].cancelled():
+            heapq.heappop(timers)
+            self._timers_cancelled -= 1
+        if not timers:
             raise SimulationStalled(
                 f"at {self.time():.6f} s nothing is ready and no timer is set; something waits for an event that "
                 "nobody will send, or for a thread or socket that virtual time does not have"
             )
-        if timeout_s > 0:
-            step_us = round(timeout_s * 1e6)
-            if step_us:
-                self._virtual_us += step_us
-                self._turns = 0
-                return
+        if timers[0][0] > self._virtual_us:
+            self._virtual_us = timers[0][0]
+            self._turns = 0
+        else:
+            self._stand_still()
+        return self._virtual_us
+
+    def _stand_still(self) -> None:
         self._turns += 1
         if self._turns > self._turns_max:
             raise SimulationStuck(
@@ -97,16 +157,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             )
 
 
-class _JumpingSelector(selectors.BaseSelector):
-    """Never asks the operating system. Holds the loop's own wake-up pipe and refuses everything else."""
+class _NoSelector(selectors.BaseSelector):
+    """Holds the loop's own wake-up pipe, which nobody asks, and refuses everything else."""
 
-    def __init__(self, jump: Callable[[float | None], None]) -> None:
-        self._jump = jump
+    def __init__(self) -> None:
         self._keys: dict[Any, selectors.SelectorKey] = {}
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self._jump(timeout)
-        return []
+        raise AssertionError("virtual time asks no selector")
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         if self._keys:

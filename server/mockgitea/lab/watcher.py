@@ -1,6 +1,6 @@
 """A real watcher: polls the page's JSON through the runner port exactly as the page does, with every step expanded.
 
-Proves on a sample of tasks what `page_model` computes for all of them. Relies on scripted rows being numbered.
+Proves on a sample of tasks what `page_model` computes for all of them.
 """
 
 from typing import Any, Final
@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import Connection
 
 from mockgitea.core.page_links import PageLinks
-from mockgitea.lab.clocks import RunnerClock
+from mockgitea.lab.clocks import EPOCH_US, RunnerClock
 from mockgitea.lab.page_model import PAGE_PERIOD_US, next_tick
 from mockgitea.lab.server import REPOSITORY, LabServer
 from mockgitea.lab.transport import call
@@ -37,8 +37,12 @@ class PageWatcher:
         self._run_id = run_id
         self._phase_us = phase_us
         self._cursors: list[int | None] = []
-        self.sights: dict[int, int] = {}
-        """Number of each row and when it was first in an answer, in microseconds of the simulation."""
+        self._first: dict[tuple[int, str], int] = {}
+
+    @property
+    def sights(self) -> list[tuple[int, int]]:
+        """Each row's own time and when it was first in an answer, in microseconds of the simulation, sorted."""
+        return sorted((row_us - EPOCH_US, seen_us) for (row_us, _), seen_us in self._first.items())
 
     async def watch(self) -> None:
         """Poll until the run is done."""
@@ -68,7 +72,8 @@ class PageWatcher:
         for log in answer["logs"]["stepsLog"] or ():
             self._cursors[log["step"]] = log["cursor"]
             for line in log["lines"]:
-                self.sights.setdefault(int(line["message"].split()[1]), at_us)
+                # A row may be shown twice: under an artificial step first, under its own later.
+                self._first.setdefault((round(line["timestamp"] * 1e6), line["message"]), at_us)
         shown = len(answer["state"]["currentJob"]["steps"] or ())
         self._cursors += [None] * (shown - len(self._cursors))
         return bool(answer["state"]["run"]["done"])

@@ -20,11 +20,12 @@ from mockgitea.randomness import Randomness
 from mockgitea.storage.interface import Tx
 from mockgitea.storage.needs import load_needed
 from mockgitea.storage.run_facts import run_facts
-from mockgitea.storage.schema import meta, run
+from mockgitea.storage.schema import meta
 from mockgitea.storage.vault import secrets_for, vars_for
 
 PAYLOAD_BYTES_MAX: Final = 4 * 1024 * 1024
 _SECRET_KEY: Final = "runtime_token_secret"
+_SELECT_SECRET: Final = select(meta.c.value).where(meta.c.key == _SECRET_KEY)
 
 
 class AssignmentBuilder:
@@ -76,7 +77,7 @@ class AssignmentBuilder:
 
     def _context(self, tx: Tx, claimed: ClaimedTask) -> dict[str, Any]:
         profile = self._profile
-        row = tx.conn.execute(select(run).where(run.c.id == claimed.run["id"])).mappings().one()
+        row = claimed.run
         attempt = row["attempt"] if profile.rerun_clones_jobs else claimed.task["attempt"]
         facts = run_facts(tx.conn, row, attempt=attempt)
         job = claimed.job["job_id"] if profile.job_context_is_id else str(claimed.job["id"])
@@ -99,7 +100,7 @@ class AssignmentBuilder:
 
     def _signing_secret(self, tx: Tx) -> str:
         """Return the server's secret; it lives in the database, so tokens stay valid over a restart."""
-        found: str | None = tx.conn.execute(select(meta.c.value).where(meta.c.key == _SECRET_KEY)).scalar_one_or_none()
+        found: str | None = tx.conn.execute(_SELECT_SECRET).scalar_one_or_none()
         if found is None:
             tx.conn.execute(meta.insert().values(key=_SECRET_KEY, value=self._fresh_secret))
         return found or self._fresh_secret

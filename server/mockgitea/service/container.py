@@ -165,6 +165,7 @@ class Services:
         self.directory.clear()
         self.versions.clear()
         self.dispatch.clear()
+        self.progress.clear()
         await self._seed()
         await self.registration.preset(token)
 

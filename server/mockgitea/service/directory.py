@@ -125,6 +125,11 @@ class RunnerDirectory:
             raise NotFound(f"runner {runner_id} does not exist", field="id")
         return record
 
+    def find(self, uuid: str) -> RunnerRecord | None:
+        """Return the runner that this UUID names, without any proof that it is the caller; None when there is none."""
+        known = self._by_uuid.get(uuid)
+        return None if known is None else known.record
+
     def all(self) -> list[RunnerRecord]:
         """Return every runner, oldest first."""
         return sorted(self._by_id.values(), key=lambda record: record.id)
@@ -148,6 +153,14 @@ class RunnerDirectory:
         seen = [(record.id, record.last_online_us, record.last_active_us) for record in records]
         if seen:
             await self._store.write(lambda tx: runners.touch(tx, seen))
+
+    async def forget_unwritten(self) -> None:
+        """Go back to the times that are stored, as a server does that was killed before it wrote the newer ones."""
+        self._unwritten.clear()
+        for row in await self._store.read(runners.load):
+            record = self._by_id.get(row["id"])
+            if record is not None:
+                record.last_online_us, record.last_active_us = row["last_online_us"], row["last_active_us"]
 
     async def flush_forever(self) -> None:
         """Flush every few seconds of the server's clock."""

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import structlog
 
 from mockgitea.core.claimed import AssignmentFailed, ClaimedTask
-from mockgitea.core.dispatch import Candidate, Miss, first_claimed
+from mockgitea.core.dispatch import Candidate, Mishap, Miss, first_claimed
 from mockgitea.core.errors import LimitExceeded, Refusal, ServerFault
 from mockgitea.core.messages import Assignment, Fetched
 from mockgitea.core.profiles import Profile
@@ -53,6 +53,8 @@ class _Delivery:
 
     task_ids: list[int] = field(default_factory=list)
     is_abandoned: bool = False
+    loses_claim: bool = False
+    """The next claim is lost, as if another runner had been faster."""
 
 
 class Dispatch:
@@ -98,8 +100,23 @@ class Dispatch:
         """Forget every request key, after the store was wiped."""
         self._keys.clear()
 
+    def has_nothing_new(self, record: RunnerRecord, tasks_version: int) -> bool:
+        """Tell from memory whether a fetch without request key would answer this version and no task."""
+        # Version 0 always looks, and makes the counter where there is none yet.
+        return (
+            tasks_version != 0
+            and self._profile.has_tasks_version
+            and tasks_version == self._versions.current(record.owner_id, record.repo_id)
+        )
+
     async def fetch(
-        self, record: RunnerRecord, *, tasks_version: int, capacity: int | None = None, request_key: str = ""
+        self,
+        record: RunnerRecord,
+        *,
+        tasks_version: int,
+        capacity: int | None = None,
+        request_key: str = "",
+        mishap: Mishap | None = None,
     ) -> Fetched:
         """Answer FetchTask.
 
@@ -108,21 +125,28 @@ class Dispatch:
             tasks_version: the version the runner saw last; 0 looks into the queue anyway.
             capacity: the runner's free slots, where the profile knows them; absent and 0 mean 1.
             request_key: names this attempt, where the profile honours it; empty = none.
+            mishap: bad luck that a fault wants.
 
         Raises:
             ServerFault: the look-up failed (`pick task: ...`).
         """
-        if not request_key and self._has_nothing_new(record, tasks_version):
-            return Fetched(tasks_version)  # where most polls end, before anything is awaited
+        if not request_key and self.has_nothing_new(record, tasks_version):
+            return Fetched(tasks_version)
         if recovered := await self._recovered(record, request_key):
             return Fetched(0, recovered)
         wanted = 1
         if self._profile.capacity_fetch and capacity and not record.is_ephemeral:
             wanted = min(max(capacity, 1), TASKS_PER_FETCH_MAX)
-        return await self._answer(record, tasks_version, request_key, wanted=wanted)
+        return await self._answer(record, tasks_version, request_key, wanted=wanted, mishap=mishap)
 
     async def fetch_single(
-        self, record: RunnerRecord, *, tasks_version: int, handle: str | None = None, request_key: str = ""
+        self,
+        record: RunnerRecord,
+        *,
+        tasks_version: int,
+        handle: str | None = None,
+        request_key: str = "",
+        mishap: Mishap | None = None,
     ) -> Fetched:
         """Answer FetchSingleTask: like `fetch` for one task, and only for the job with this handle if there is one.
 
@@ -134,7 +158,7 @@ class Dispatch:
             raise ServerFault("pick task: more than one task was handed out under this request key")
         if recovered:
             return Fetched(0, recovered)
-        return await self._answer(record, tasks_version, request_key, handle=handle or "")
+        return await self._answer(record, tasks_version, request_key, handle=handle or "", mishap=mishap)
 
     async def release(self, task_ids: Sequence[int]) -> None:
         """Undo claims whose answer will not reach the runner, where the profile does that."""
@@ -144,16 +168,15 @@ class Dispatch:
             released = await self._store.write(partial(claims.release, task_id=task_id, profile=self._profile))
             log.info("claim_released", task_id=task_id, released=released)
 
-    def _has_nothing_new(self, record: RunnerRecord, tasks_version: int) -> bool:
-        # Version 0 always looks, and makes the counter where there is none yet.
-        return (
-            tasks_version != 0
-            and self._profile.has_tasks_version
-            and tasks_version == self._versions.current(record.owner_id, record.repo_id)
-        )
-
     async def _answer(
-        self, record: RunnerRecord, tasks_version: int, request_key: str, *, handle: str = "", wanted: int = 1
+        self,
+        record: RunnerRecord,
+        tasks_version: int,
+        request_key: str,
+        *,
+        handle: str = "",
+        wanted: int = 1,
+        mishap: Mishap | None = None,
     ) -> Fetched:
         profile = self._profile
         latest = 0
@@ -163,11 +186,12 @@ class Dispatch:
                 return Fetched(latest)
         if profile.has_pick_throttle and self._picks >= self.picks_max:
             return Fetched(tasks_version)
-        if record.is_disabled and profile.has_disabled_runners:
+        if mishap is Mishap.LOST_WAKEUP or (record.is_disabled and profile.has_disabled_runners):
             return Fetched(latest)
+        delivery = _Delivery(loses_claim=mishap is Mishap.LOST_CLAIM)
         self._picks += 1
         try:
-            picked = await self._pick_up_to(wanted, record, request_key, handle)
+            picked = await self._pick_up_to(wanted, record, request_key, handle, delivery)
         finally:
             self._picks -= 1
         return Fetched(latest, picked)
@@ -177,10 +201,9 @@ class Dispatch:
         return 1
 
     async def _pick_up_to(
-        self, wanted: int, record: RunnerRecord, request_key: str, handle: str
+        self, wanted: int, record: RunnerRecord, request_key: str, handle: str, delivery: _Delivery
     ) -> tuple[Assignment, ...]:
         picked: list[Assignment] = []
-        delivery = _Delivery()
         try:
             for _ in range(wanted):
                 try:
@@ -210,7 +233,16 @@ class Dispatch:
             if record.is_ephemeral and not self._may_have_task(tx, record, pick):
                 return pick
             waiting = queue.candidates(tx.conn, scope, self._profile, handle=handle)
-            found = first_claimed(waiting, record.labels, lambda one: self._claim(tx, one, claimant), self._profile)
+            losses = int(delivery.loses_claim)
+
+            def claim(one: Candidate) -> Assignment | Miss:
+                nonlocal losses
+                if losses:
+                    losses -= 1
+                    return Miss.LOST
+                return self._claim(tx, one, claimant)
+
+            found = first_claimed(waiting, record.labels, claim, self._profile)
             if found is not None:
                 pick.assignment = found
                 tx.on_commit(partial(self._claimed, found.task_id, claimant, delivery))
@@ -222,6 +254,7 @@ class Dispatch:
             raise
         except Refusal as refusal:
             raise ServerFault(f"pick task: {refusal.message}") from refusal
+        delivery.loses_claim = False
         if pick.runner_is_used_up:
             raise ServerFault("pick task: runner has been removed")
         return pick.assignment

@@ -12,7 +12,7 @@ import orjson
 
 from actionswire.expressions import Value
 from actionswire.result import Status
-from mockgitea.core.dispatch_inputs import event_inputs, typed_inputs
+from mockgitea.core.dispatch_inputs import declared_only, event_inputs, typed_inputs
 from mockgitea.core.errors import InvalidInput
 from mockgitea.core.events import PULL_REQUEST_EVENTS, Happened, default_payload, full_ref
 from mockgitea.core.profiles import Profile
@@ -53,6 +53,8 @@ class EnqueueRequest:
     base_ref: str = ""
     head_ref: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    ignores_unknown_inputs: bool = False
+    """Drop inputs that the file does not declare, as a real server does, instead of refusing them."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     vars: Mapping[str, str] = field(default_factory=dict)
     actor: str = ""
@@ -134,7 +136,7 @@ def new_run(
     """
     workflow = parse_workflow(source)
     event = check_event(workflow, request.event)
-    inputs = _inputs(workflow, event, request.inputs)
+    inputs = _inputs(workflow, event, request)
     happened = Happened(
         event=event,
         repository=repository.full_name,
@@ -173,10 +175,12 @@ def new_run(
     )
 
 
-def _inputs(workflow: Workflow, event: str, given: Mapping[str, Any]) -> dict[str, Value]:
+def _inputs(workflow: Workflow, event: str, request: EnqueueRequest) -> dict[str, Value]:
     if event == DISPATCH:
-        return typed_inputs(workflow.triggers[DISPATCH].inputs, given)
-    if given:
+        specs = workflow.triggers[DISPATCH].inputs
+        given = declared_only(specs, request.inputs) if request.ignores_unknown_inputs else request.inputs
+        return typed_inputs(specs, given)
+    if request.inputs:
         raise InvalidInput(f"inputs: only {DISPATCH} takes inputs, the event is {event}", field="inputs")
     return {}
 

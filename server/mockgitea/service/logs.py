@@ -1,16 +1,17 @@
 """UpdateLog: rows go through bounded mailboxes, are stored in batches, and are acknowledged only when durable.
 
-One mailbox per shard of tasks; each drains all that waits into one intent. A full mailbox makes callers wait, and
-past a time budget refuses them; they lose nothing, because they send again from the index they know.
+One mailbox per shard of tasks, so that a noisy task fills only its own; one consumer drains them all into one intent.
+A full mailbox makes callers wait, and past a time budget refuses them; they lose nothing, because they send again from
+the index they know.
 Source: docs/protocol.md, "UpdateLog".
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -39,13 +40,20 @@ class _Waiting:
     """One call on its way to the store, and who waits for its ack index."""
 
     call: LogCall
+    rows: int
+    """Rows it counts for; an empty final call counts as one."""
     size: int
     future: "asyncio.Future[int]"
+    mailbox: "_Mailbox"
 
-    @property
-    def weight(self) -> int:
-        """Rows it counts for; an empty final call counts as one."""
-        return max(1, len(self.call.rows))
+    def answer(self, outcome: int | Exception) -> None:
+        """Hand over the ack index or the refusal, unless the caller has gone away."""
+        if self.future.done():
+            return
+        if isinstance(outcome, Exception):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)
 
 
 class LogIngestion:
@@ -59,17 +67,23 @@ class LogIngestion:
     """
 
     def __init__(self, *, store: Store, profile: Profile, mailbox_rows: int, wait_s: float) -> None:
-        self._shards = [_Shard(store, profile, mailbox_rows, wait_s) for _ in range(SHARDS)]
+        self._store = store
+        self._profile = profile
+        self._arrival = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._mailboxes = [_Mailbox(mailbox_rows, wait_s, self._stir) for _ in range(SHARDS)]
 
     def start(self, supervisor: Supervisor) -> None:
-        """Start one consumer loop per mailbox."""
-        for number, shard in enumerate(self._shards):
-            supervisor.start(shard.run_forever(), name=f"log-ingestion-{number}")
+        """Start the consumer."""
+        supervisor.start(self._run_forever(), name="log-ingestion")
 
-    async def append(
+    def append(
         self, record: RunnerRecord, *, task_id: int, index: int, rows: Sequence[LogRow], no_more: bool
-    ) -> int:
-        """Answer UpdateLog.
+    ) -> Coroutine[Any, Any, int]:
+        """Answer UpdateLog; await the result for the ack index.
+
+        A plain function, because every row of every task passes here and one coroutine less is felt.
 
         Args:
             record: the authenticated runner.
@@ -90,61 +104,33 @@ class LogIngestion:
             raise LimitExceeded(
                 f"rows: at most {ROWS_PER_CALL_MAX} in one call, got {len(rows)}; send fewer at a time", field="rows"
             )
-        shard = self._shards[task_id % SHARDS]
-        last = max(len(rows) - 1, 0) // BATCH_ROWS_MAX * BATCH_ROWS_MAX
-        for start in range(0, last, BATCH_ROWS_MAX):
-            part = rows[start : start + BATCH_ROWS_MAX]
-            await shard.append(LogCall(task_id, record.id, index + start, part, no_more=False))
-        rest = rows[last:] if last else rows
-        return await shard.append(LogCall(task_id, record.id, index + last, rest, no_more))
+        call = LogCall(task_id, record.id, index, rows, no_more)
+        mailbox = self._mailboxes[task_id % SHARDS]
+        return mailbox.append(call) if len(rows) <= BATCH_ROWS_MAX else self._append_parts(mailbox, call)
 
     @property
     def waiting_rows(self) -> int:
         """Rows received and not yet stored."""
-        return sum(shard.waiting_rows for shard in self._shards)
+        return sum(mailbox.waiting_rows for mailbox in self._mailboxes)
 
     async def settle(self) -> None:
         """Wait until every row that was accepted before this call is durable."""
-        for shard in self._shards:
-            await shard.settle()
-
-
-class _Shard:
-    """One bounded mailbox and its only consumer."""
-
-    def __init__(self, store: Store, profile: Profile, rows_max: int, wait_s: float) -> None:
-        self._store = store
-        self._profile = profile
-        self._rows_max = rows_max
-        self._wait_s = wait_s
-        self._mailbox: deque[_Waiting] = deque()
-        self._outside: deque[tuple[_Waiting, asyncio.Future[None]]] = deque()
-        self._rows = 0
-        self._bytes = 0
-        self._arrival = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
-
-    async def append(self, call: LogCall) -> int:
-        """Queue one call and return its ack index once it is durable."""
-        size = sum(len(content) for _, content in call.rows)
-        waiting = _Waiting(call, size, asyncio.get_running_loop().create_future())
-        if self._outside or not self._has_room(waiting):
-            await self._wait_outside(waiting)
-        else:
-            self._enter(waiting)
-        return await waiting.future
-
-    @property
-    def waiting_rows(self) -> int:
-        """Rows in the mailbox."""
-        return self._rows
-
-    async def settle(self) -> None:
-        """Wait until the mailbox is empty and stored."""
         await self._idle.wait()
 
-    async def run_forever(self) -> None:
+    @staticmethod
+    async def _append_parts(mailbox: "_Mailbox", whole: LogCall) -> int:
+        """Queue a call that is too large for one transaction piece by piece; each waits for the one before it."""
+        last = (len(whole.rows) - 1) // BATCH_ROWS_MAX * BATCH_ROWS_MAX
+        for start in range(0, last, BATCH_ROWS_MAX):
+            part = whole.rows[start : start + BATCH_ROWS_MAX]
+            await mailbox.append(replace(whole, index=whole.index + start, rows=part, no_more=False))
+        return await mailbox.append(replace(whole, index=whole.index + last, rows=whole.rows[last:]))
+
+    def _stir(self) -> None:
+        self._idle.clear()
+        self._arrival.set()
+
+    async def _run_forever(self) -> None:
         """Store whatever waits, as one batch, again and again."""
         try:
             while True:
@@ -152,31 +138,110 @@ class _Shard:
                 self._arrival.clear()
                 while batch := self._take():
                     await self._store_batch(batch)
-                    self._let_in()
+                    for mailbox in self._mailboxes:
+                        mailbox.let_in()
                 self._idle.set()
         finally:
-            self._turn_away()
+            for mailbox in self._mailboxes:
+                mailbox.turn_away()
 
-    def _turn_away(self) -> None:
+    def _take(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        for mailbox in self._mailboxes:
+            batch += mailbox.take(BATCH_ROWS_MAX // SHARDS)
+        return batch
+
+    async def _store_batch(self, batch: list[_Waiting]) -> None:
+        calls = [waiting.call for waiting in batch]
+        try:
+            outcomes: Sequence[int | Exception] = await self._store.write(
+                partial(logs.append_all, calls=calls, profile=self._profile)
+            )
+        except asyncio.CancelledError:
+            for waiting in batch:
+                waiting.answer(ServerFault("the server is stopping"))
+            raise
+        except Refusal as refusal:
+            outcomes = [refusal] * len(batch)
+        except Exception as error:  # the consumer goes on for everybody else; each caller hears of it
+            log.exception("log_batch_failed", calls=len(batch))
+            if len(batch) > 1:
+                for waiting in batch:
+                    await self._store_batch([waiting])
+                return
+            outcomes = [error]
+        for waiting, outcome in zip(batch, outcomes, strict=True):
+            waiting.mailbox.leave(waiting)
+            waiting.answer(outcome)
+
+
+class _Mailbox:
+    """Calls that wait to be stored, bounded in rows and bytes, and callers that wait for room."""
+
+    def __init__(self, rows_max: int, wait_s: float, stir: Callable[[], None]) -> None:
+        self._rows_max = rows_max
+        self._wait_s = wait_s
+        self._stir = stir
+        self._inside: deque[_Waiting] = deque()
+        self._outside: deque[tuple[_Waiting, asyncio.Future[None]]] = deque()
+        self._rows = 0
+        self._bytes = 0
+
+    @property
+    def waiting_rows(self) -> int:
+        """Rows inside that are not stored yet."""
+        return self._rows
+
+    async def append(self, call: LogCall) -> int:
+        """Queue one call and return its ack index once it is durable."""
+        size = sum([len(content) for _, content in call.rows])
+        waiting = _Waiting(call, max(1, len(call.rows)), size, asyncio.get_running_loop().create_future(), self)
+        if self._outside or not self._has_room(waiting):
+            await self._wait_outside(waiting)
+        else:
+            self._enter(waiting)
+        return await waiting.future
+
+    def take(self, rows_max: int) -> list[_Waiting]:
+        """Remove calls of about ``rows_max`` rows, at least one, oldest first; they count until `leave`."""
+        taken: list[_Waiting] = []
+        while self._inside and (not taken or rows_max >= self._inside[0].rows):
+            waiting = self._inside.popleft()
+            rows_max -= waiting.rows
+            taken.append(waiting)
+        return taken
+
+    def leave(self, waiting: _Waiting) -> None:
+        """Make room: a call that was taken has its answer."""
+        self._rows -= waiting.rows
+        self._bytes -= waiting.size
+
+    def let_in(self) -> None:
+        """Admit callers that now have room, oldest first."""
+        while self._outside and self._has_room(self._outside[0][0]):
+            waiting, admitted = self._outside.popleft()
+            self._enter(waiting)
+            if not admitted.done():
+                admitted.set_result(None)
+
+    def turn_away(self) -> None:
         """Answer whoever is left when the server stops."""
-        for waiting in self._mailbox:
-            if not waiting.future.done():
-                waiting.future.set_exception(ServerFault("the server is stopping"))
-        self._mailbox.clear()
+        for waiting in self._inside:
+            waiting.answer(ServerFault("the server is stopping"))
+        self._inside.clear()
 
     def _has_room(self, waiting: _Waiting) -> bool:
         """An empty mailbox takes any call, so that a call larger than the limit is not refused for ever."""
         if not self._rows:
             return True
-        rows, size = self._rows + waiting.weight, self._bytes + waiting.size
+        rows, size = self._rows + waiting.rows, self._bytes + waiting.size
         return rows <= self._rows_max and size <= MAILBOX_BYTES_MAX
 
     def _enter(self, waiting: _Waiting) -> None:
-        self._mailbox.append(waiting)
-        self._rows += waiting.weight
+        self._inside.append(waiting)
+        self._rows += waiting.rows
         self._bytes += waiting.size
-        self._arrival.set()
-        self._idle.clear()
+        self._stir()
 
     async def _wait_outside(self, waiting: _Waiting) -> None:
         admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -195,44 +260,3 @@ class _Shard:
             if entry in self._outside:
                 self._outside.remove(entry)
                 waiting.future.cancel()
-
-    def _let_in(self) -> None:
-        while self._outside and self._has_room(self._outside[0][0]):
-            waiting, admitted = self._outside.popleft()
-            self._enter(waiting)
-            if not admitted.done():
-                admitted.set_result(None)
-
-    def _take(self) -> list[_Waiting]:
-        batch: list[_Waiting] = []
-        rows = 0
-        while self._mailbox and (not batch or rows + len(self._mailbox[0].call.rows) <= BATCH_ROWS_MAX):
-            waiting = self._mailbox.popleft()
-            rows += len(waiting.call.rows)
-            batch.append(waiting)
-        return batch
-
-    async def _store_batch(self, batch: list[_Waiting]) -> None:
-        calls = [waiting.call for waiting in batch]
-        try:
-            outcomes: Sequence[int | Exception] = await self._store.write(
-                partial(logs.append_all, calls=calls, profile=self._profile)
-            )
-        except Refusal as refusal:
-            outcomes = [refusal] * len(batch)
-        except Exception as error:  # the consumer goes on for everybody else; each caller hears of it
-            log.exception("log_batch_failed", calls=len(batch))
-            if len(batch) > 1:
-                for waiting in batch:
-                    await self._store_batch([waiting])
-                return
-            outcomes = [error]
-        for waiting, outcome in zip(batch, outcomes, strict=True):
-            self._rows -= waiting.weight
-            self._bytes -= waiting.size
-            if waiting.future.done():
-                continue
-            if isinstance(outcome, Exception):
-                waiting.future.set_exception(outcome)
-            else:
-                waiting.future.set_result(outcome)

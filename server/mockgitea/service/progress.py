@@ -5,13 +5,13 @@ Source: docs/protocol.md, "UpdateTask".
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import structlog
-from sqlalchemy import RowMapping
 
 from actionswire.result import Result, Status
 from mockgitea.core.errors import ServerFault
-from mockgitea.core.messages import TaskAnswer, TaskReport
+from mockgitea.core.messages import StepReport, TaskAnswer, TaskReport
 from mockgitea.core.profiles import Profile
 from mockgitea.core.task_progress import advance_steps, closing_status, storable_outputs
 from mockgitea.core.task_times import whole_seconds
@@ -20,12 +20,33 @@ from mockgitea.storage import jobs, outputs, runners, tasks, versions
 from mockgitea.storage.commit_status import write_job_statuses
 from mockgitea.storage.facts import RunNeedsResolving
 from mockgitea.storage.interface import Store, Tx
+from mockgitea.storage.tasks import TaskHead
 
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Applied:
+REMEMBERED_MAX: Final = 20_000
+"""Tasks whose last report is remembered; the oldest is forgotten first."""
+
+
+@dataclass(slots=True, eq=False)
+class _Remembered:
+    """The last report of an unfinished task. Only reports change the steps of such a task.
+
+    Written where intents run, in their order, and believed once its own transaction is durable.
+    """
+
+    head: TaskHead
+    steps: tuple[StepReport, ...]
+    keys: tuple[str, ...]
+    is_durable: bool = False
+
+    def confirm(self) -> None:
+        """Say that the report is stored."""
+        self.is_durable = True
+
+
+class _Applied(NamedTuple):
     answer: TaskAnswer
     was_final: bool
 
@@ -41,6 +62,11 @@ class Progress:
     def __init__(self, *, store: Store, profile: Profile) -> None:
         self._store = store
         self._profile = profile
+        self._remembered: dict[int, _Remembered] = {}
+
+    def clear(self) -> None:
+        """Forget every report, after the store was wiped."""
+        self._remembered.clear()
 
     async def update_task(self, record: RunnerRecord, report: TaskReport, sent: Mapping[str, str]) -> TaskAnswer:
         """Store one report and return what the server holds.
@@ -62,40 +88,60 @@ class Progress:
         return applied.answer
 
     def _apply(self, tx: Tx, record: RunnerRecord, report: TaskReport, kept: Mapping[str, str]) -> _Applied:
-        row = tasks.find(tx, report.task_id)
-        if row is None:
+        head = tasks.find(tx, report.task_id)
+        if head is None:
             raise ServerFault("update task: resource does not exist")
-        if row["runner_id"] != record.id and self._profile.requires_task_owner:
+        if head.runner_id != record.id and self._profile.requires_task_owner:
             raise ServerFault("update task: invalid runner for task")
-        status = stored = Status(row["status"])
+        status = stored = head.status
         if not stored.is_final:
-            status = self._advance(tx, row, report)
+            if not kept and (held := self._held(head, report)) is not None:
+                tasks.touch(tx, report.task_id)
+                return _Applied(TaskAnswer(report.task_id, status.as_result, held.keys), was_final=False)
+            status = self._advance(tx, head, report)
         outputs.add(tx, report.task_id, kept)
         if report.result is not Result.UNSPECIFIED:
-            self._follow_up(tx, record, row)
+            self._follow_up(tx, record, head)
         answer = TaskAnswer(report.task_id, status.as_result, outputs.keys(tx.conn, report.task_id))
+        self._remember(tx, head, report, answer.sent_outputs)
         return _Applied(answer, was_final=stored.is_final)
 
-    def _advance(self, tx: Tx, row: RowMapping, report: TaskReport) -> Status:
+    def _held(self, head: TaskHead, report: TaskReport) -> _Remembered | None:
+        """Return the last report if this one says the same: applying it again would change no step."""
+        held = self._remembered.get(report.task_id)
+        if held is None or not held.is_durable or report.result is not Result.UNSPECIFIED:
+            return None
+        return held if held.steps == report.steps and held.head == head else None
+
+    def _remember(self, tx: Tx, head: TaskHead, report: TaskReport, keys: tuple[str, ...]) -> None:
+        self._remembered.pop(report.task_id, None)
+        if head.status.is_final or report.result is not Result.UNSPECIFIED:
+            return
+        if len(self._remembered) >= REMEMBERED_MAX:
+            self._remembered.pop(next(iter(self._remembered)), None)
+        held = self._remembered[report.task_id] = _Remembered(head, report.steps, keys)
+        tx.on_commit(held.confirm)
+
+    def _advance(self, tx: Tx, head: TaskHead, report: TaskReport) -> Status:
         """Store the state of an unfinished task and return its status afterwards."""
-        task_id, status = report.task_id, Status(row["status"])
+        task_id, status = report.task_id, head.status
         tasks.write_steps(tx, task_id, advance_steps(tasks.steps(tx, task_id), report.steps))
         if report.result is Result.UNSPECIFIED:
-            tasks.set_columns(tx, task_id, {})
+            tasks.touch(tx, task_id)
             return status
         status = closing_status(status, report.result)
         stopped = whole_seconds(report.stopped_us)
         tasks.set_columns(tx, task_id, {"status": int(status), "stopped_us": stopped})
         if self._profile.has_ephemeral:
-            runners.remove_if_ephemeral(tx, row["runner_id"])
-        jobs.finish_job(tx, row["job_id"], status, profile=self._profile, stopped_us=stopped, task_id=task_id)
+            runners.remove_if_ephemeral(tx, head.runner_id)
+        jobs.finish_job(tx, head.job_id, status, profile=self._profile, stopped_us=stopped, task_id=task_id)
         return status
 
-    def _follow_up(self, tx: Tx, record: RunnerRecord, row: RowMapping) -> None:
+    def _follow_up(self, tx: Tx, record: RunnerRecord, head: TaskHead) -> None:
         """What a report with a result causes every time it arrives, not only the first."""
-        tx.announce(RunNeedsResolving(row["run_id"]))
-        write_job_statuses(tx, [row["job_id"]], profile=self._profile)
+        tx.announce(RunNeedsResolving(head.run_id))
+        write_job_statuses(tx, [head.job_id], profile=self._profile)
         if self._profile.bump_on_final_update:
             versions.bump(tx, record.owner_id, record.repo_id)
         if self._profile.removes_ephemeral_on_final_update:
-            runners.remove_if_ephemeral(tx, row["runner_id"])
+            runners.remove_if_ephemeral(tx, head.runner_id)

@@ -92,10 +92,10 @@ class Runs:
     async def dispatch(
         self, repository: str, workflow_file: str, *, ref: str, inputs: Mapping[str, Any], actor: str = ""
     ) -> EnqueuedRun:
-        """Start a stored workflow file by hand.
+        """Start a stored workflow file by hand, as REST and the page do: inputs it does not declare are ignored.
 
         Raises:
-            InvalidInput: no ref, wrong inputs, or the file has no `workflow_dispatch`.
+            InvalidInput: no ref, wrong inputs, the file is disabled, or it has no `workflow_dispatch`.
             NotFound: no such repository, or no such file in it.
         """
         if not ref:
@@ -107,6 +107,7 @@ class Runs:
                 event=DISPATCH,
                 ref=ref,
                 inputs=inputs,
+                ignores_unknown_inputs=True,
                 actor=actor,
             )
         )

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from mockgitea.core.errors import Refusal, ServerFault
 from mockgitea.storage.interface import Tx
+from mockgitea.storage.prepared import driver_of
 
 log = structlog.get_logger(__name__)
 
@@ -46,7 +47,7 @@ def run_writes(conn: Connection, works: Sequence[Work], subscribers: Subscribers
 
 def run_read(conn: Connection, work: Work) -> None:
     """Run one query in a transaction of its own that cannot write."""
-    driver = _driver(conn)
+    driver = driver_of(conn)
     try:
         with conn.begin():
             driver.execute("PRAGMA query_only = ON")
@@ -54,7 +55,7 @@ def run_read(conn: Connection, work: Work) -> None:
                 work.result = work.call(conn)
             finally:
                 driver.execute("PRAGMA query_only = OFF")
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         work.error = _translated(error)
     except Exception as error:  # noqa: BLE001,RUF100 - handed to the caller, whose call this is
         work.error = error
@@ -63,9 +64,15 @@ def run_read(conn: Connection, work: Work) -> None:
 def _run_together(conn: Connection, works: Sequence[Work], subscribers: Subscribers) -> bool:
     """Try all intents in one transaction; False means everything was rolled back and nothing is decided yet."""
     try:
-        with conn.begin():
+        driver = driver_of(conn)
+        driver.execute("BEGIN IMMEDIATE")
+        try:
             for work in works:
-                _attempt(conn, work, subscribers)
+                _attempt(conn, driver, work, subscribers)
+            _commit(conn, driver)
+        except BaseException:
+            _roll_back(conn, driver)
+            raise
     except Exception as error:  # noqa: BLE001,RUF100 - the intents run again alone, where each error finds its caller
         log.debug("store_batch_rerun", intents=len(works), reason=type(error).__name__)
         for work in works:
@@ -74,14 +81,14 @@ def _run_together(conn: Connection, works: Sequence[Work], subscribers: Subscrib
     return True
 
 
-def _attempt(conn: Connection, work: Work, subscribers: Subscribers) -> None:
-    changes = total_changes(conn)
+def _attempt(conn: Connection, driver: sqlite3.Connection, work: Work, subscribers: Subscribers) -> None:
+    changes = driver.total_changes
     tx = Tx(conn, work.now_us, subscribers)
     try:
         work.result = work.call(tx)
         work.callbacks = tx.callbacks
     except Refusal as refusal:
-        if total_changes(conn) != changes:
+        if driver.total_changes != changes:
             raise _BatchSpoiled from refusal
         work.error = refusal
 
@@ -90,27 +97,37 @@ def _run_alone(conn: Connection, work: Work, subscribers: Subscribers) -> None:
     work.result, work.error, work.callbacks = None, None, []
     tx = Tx(conn, work.now_us, subscribers)
     try:
-        with conn.begin():
+        tx.driver.execute("BEGIN IMMEDIATE")
+        try:
             work.result = work.call(tx)
+            _commit(conn, tx.driver)
+        except BaseException:
+            _roll_back(conn, tx.driver)
+            raise
         work.callbacks = tx.callbacks
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         work.error = _translated(error)
     except Exception as error:  # noqa: BLE001,RUF100 - handed to the caller, whose intent this is
         work.error = error
 
 
-def total_changes(conn: Connection) -> int:
-    """Return how many rows this connection has changed since it was opened."""
-    return _driver(conn).total_changes
+# A transaction is begun on the driver's connection; SQLAlchemy joins it when a statement goes through it, which costs
+# more than most statements do.
 
 
-def _driver(conn: Connection) -> sqlite3.Connection:
-    driver = conn.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection), "the connection is open"
-    return driver
+def _commit(conn: Connection, driver: sqlite3.Connection) -> None:
+    if conn.in_transaction():
+        conn.commit()
+    else:
+        driver.commit()
 
 
-def _translated(error: SQLAlchemyError) -> ServerFault:
+def _roll_back(conn: Connection, driver: sqlite3.Connection) -> None:
+    conn.rollback()
+    driver.rollback()
+
+
+def _translated(error: SQLAlchemyError | sqlite3.Error) -> ServerFault:
     """Turn a database error into a refusal whose text says what is wrong, without the statement and its values."""
     cause = getattr(error, "orig", None) or error
     log.error("store_failed", reason=str(cause), error=type(error).__name__)

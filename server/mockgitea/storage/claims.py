@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
 from actionswire.result import Status
 from mockgitea.core.claimed import ClaimedTask
@@ -43,21 +43,21 @@ def insert_task(
     Raises:
         AssignmentFailed: the steps cannot be read; nothing was written.
     """
-    found = tx.conn.execute(select(job).where(job.c.id == job_id)).mappings().one()
+    found = tx.conn.execute(_SELECT_JOB, {"job_row": job_id}).mappings().one()
     names = step_names(found["payload"])
     attempt = found["attempt"]
     if profile.attempt_counted_at_claim:
-        attempt = 1 + tx.conn.execute(select(func.count()).where(task.c.job_id == job_id)).scalar_one()
+        attempt = 1 + tx.conn.execute(_COUNT_TASKS, {"job_row": job_id}).scalar_one()
     row = _insert_task_row(tx, found, claimant, attempt)
     if names:
         steps = [{"task_id": row["id"], "number": n, "name": name, "status": 5} for n, name in enumerate(names)]
-        tx.conn.execute(insert(step), steps)
-    taken = _take_job(tx, found, row, profile)
+        tx.conn.execute(_INSERT_STEP, steps)
+    taken = _take_job(tx, found, row)
     if taken is None:
         _delete_task(tx, row["id"])
         return None
     jobs.follow_job(tx, job_id, taken["run_id"], profile=profile)
-    found_run = tx.conn.execute(select(run).where(run.c.id == taken["run_id"])).mappings().one()
+    found_run = tx.conn.execute(_SELECT_RUN, {"run_row": taken["run_id"]}).mappings().one()
     return _claimed(row, taken, found_run, claimant)
 
 
@@ -113,8 +113,8 @@ def renew_token(tx: Tx, task_id: int, claimant: Claimant) -> ClaimedTask:
     """Give a task that was handed out before a fresh token; the older one stops working."""
     renewed = update(task).where(task.c.id == task_id).values(_token_columns(claimant)).returning(task)
     row = tx.conn.execute(renewed).mappings().one()
-    found = tx.conn.execute(select(job).where(job.c.id == row["job_id"])).mappings().one()
-    found_run = tx.conn.execute(select(run).where(run.c.id == found["run_id"])).mappings().one()
+    found = tx.conn.execute(_SELECT_JOB, {"job_row": row["job_id"]}).mappings().one()
+    found_run = tx.conn.execute(_SELECT_RUN, {"run_row": found["run_id"]}).mappings().one()
     return _claimed(row, found, found_run, claimant)
 
 
@@ -131,13 +131,11 @@ def _insert_task_row(tx: Tx, found: RowMapping, claimant: Claimant, attempt: int
         "started_us": whole_seconds(tx.now_us),
         **_token_columns(claimant),
     }
-    task_id = tx.conn.execute(insert(task).values(values).returning(task.c.id)).scalar_one()
-    where = select(repository.c.owner_name, repository.c.name).where(repository.c.id == found["repo_id"])
-    place = tx.conn.execute(where).first()
+    task_id = tx.conn.execute(_INSERT_TASK, values).scalar_one()
+    place = tx.conn.execute(_SELECT_PLACE, {"repo": found["repo_id"]}).first()
     folder = f"{place.owner_name}/{place.name}" if place else "unknown/unknown"
     name = f"{folder}/{task_id % 256:02x}/{task_id}.log"
-    named = update(task).where(task.c.id == task_id).values(log_filename=name).returning(task)
-    return tx.conn.execute(named).mappings().one()
+    return tx.conn.execute(_NAME_LOG, {"task_row": task_id, "name": name}).mappings().one()
 
 
 _COPIED: Final = ("owner_id", "repo_id", "commit_sha", "is_fork_pull_request")
@@ -151,16 +149,15 @@ def _token_columns(claimant: Claimant) -> dict[str, str]:
     }
 
 
-def _take_job(tx: Tx, found: RowMapping, row: RowMapping, profile: Profile) -> RowMapping | None:
-    guard = (job.c.id == found["id"], job.c.task_id == 0, job.c.status == int(Status.WAITING))
+def _take_job(tx: Tx, found: RowMapping, row: RowMapping) -> RowMapping | None:
     values = {
-        "status": int(Status.RUNNING),
-        "task_id": row["id"],
-        "attempt": row["attempt"],
-        "started_us": row["started_us"],
-        "updated_us": tx.now_us,
+        "job_row": found["id"],
+        "new_task": row["id"],
+        "new_attempt": row["attempt"],
+        "start": row["started_us"],
+        "now": tx.now_us,
     }
-    return tx.conn.execute(update(job).where(*guard).values(values).returning(job)).mappings().first()
+    return tx.conn.execute(_TAKE_JOB, values).mappings().first()
 
 
 def _delete_task(tx: Tx, task_id: int) -> None:
@@ -180,3 +177,27 @@ def _claimed(row: RowMapping, job_row: RowMapping, run_row: RowMapping, claimant
 
 def _columns(row: RowMapping) -> Mapping[str, Any]:
     return {str(name): value for name, value in row.items()}
+
+
+# Built once: a claim runs them every time, and building a statement costs more than running it.
+_SELECT_JOB: Final = select(job).where(job.c.id == bindparam("job_row"))
+_SELECT_RUN: Final = select(run).where(run.c.id == bindparam("run_row"))
+_SELECT_PLACE: Final = select(repository.c.owner_name, repository.c.name).where(repository.c.id == bindparam("repo"))
+_COUNT_TASKS: Final = select(func.count()).where(task.c.job_id == bindparam("job_row"))
+_INSERT_TASK: Final = insert(task).returning(task.c.id)
+_INSERT_STEP: Final = insert(step)
+_NAME_LOG: Final = (
+    update(task).where(task.c.id == bindparam("task_row")).values(log_filename=bindparam("name")).returning(task)
+)
+_TAKE_JOB: Final = (
+    update(job)
+    .where(job.c.id == bindparam("job_row"), job.c.task_id == 0, job.c.status == int(Status.WAITING))
+    .values(
+        status=int(Status.RUNNING),
+        task_id=bindparam("new_task"),
+        attempt=bindparam("new_attempt"),
+        started_us=bindparam("start"),
+        updated_us=bindparam("now"),
+    )
+    .returning(job)
+)

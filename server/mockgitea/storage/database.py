@@ -13,6 +13,7 @@ from typing import Final, Literal
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select
 from sqlalchemy.exc import DatabaseError
 
+from mockgitea.storage.prepared import driver_of
 from mockgitea.storage.schema import SCHEMA_VERSION, meta, metadata
 
 MEMORY: Final = ":memory:"
@@ -69,7 +70,9 @@ class DatabaseFile:
 
         @event.listens_for(engine, "begin")
         def _begin(conn: Connection) -> None:
-            conn.exec_driver_sql(begin)
+            # Intents may open their transaction on the driver's connection, see `batch`.
+            if not driver_of(conn).in_transaction:
+                conn.exec_driver_sql(begin)
 
         return engine
 

@@ -13,18 +13,22 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
+from mockgitea.storage.prepared import driver_of
+
 T = TypeVar("T")
 
 
 class Tx:
     """One intent's view of the open transaction."""
 
-    __slots__ = ("callbacks", "conn", "now_us", "subscribers")
+    __slots__ = ("callbacks", "conn", "driver", "now_us", "subscribers")
 
     def __init__(
         self, conn: Connection, now_us: int, subscribers: Mapping[type, Sequence[Callable[[Any], None]]] | None = None
     ) -> None:
         self.conn = conn
+        self.driver = driver_of(conn)
+        """The driver's connection in the same transaction, for `Prepared` statements."""
         self.now_us = now_us
         """The clock when the intent was queued: the one time an intent may use."""
         self.callbacks: list[Callable[[], None]] = []

@@ -8,12 +8,13 @@ Source: docs/protocol.md, "Statuses" and "tasks_version".
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import RowMapping, select, update
+from sqlalchemy import RowMapping, bindparam, select, update
 
 from actionswire.result import FINAL, Status
 from mockgitea.core.profiles import Profile, RunStatusRule
 from mockgitea.core.run_status import aggregate, counted
 from mockgitea.core.task_times import whole_seconds
+from mockgitea.core.transitions import JOB, origins
 from mockgitea.storage import versions
 from mockgitea.storage.commit_status import write_job_statuses
 from mockgitea.storage.interface import Tx
@@ -83,14 +84,11 @@ def follow_job(tx: Tx, job_id: int, run_id: int, *, profile: Profile) -> None:
 
 def refresh_run(tx: Tx, run_id: int, rule: RunStatusRule) -> Status:
     """Recompute a run's status from its latest jobs, note its start and stop, and return it."""
-    query = select(job.c.status, job.c.continues_on_error).where(job.c.run_id == run_id, job.c.is_latest.is_(True))
-    statuses = [
-        counted(Status(row.status), rule, continues_on_error=row.continues_on_error) for row in tx.conn.execute(query)
-    ]
-    status = aggregate(statuses, rule)
-    row = tx.conn.execute(
-        select(run.c.attempt, run.c.status, run.c.started_us, run.c.stopped_us).where(run.c.id == run_id)
-    ).one()
+    found = tx.conn.execute(_JOB_STATUSES, {"of_run": run_id})
+    status = aggregate(
+        [counted(Status(row.status), rule, continues_on_error=row.continues_on_error) for row in found], rule
+    )
+    row = tx.conn.execute(_RUN_STATUS, {"of_run": run_id}).one()
     now = whole_seconds(tx.now_us)
     values: dict[str, Any] = {"status": int(status)}
     if not row.started_us and status in (Status.RUNNING, Status.CANCELLING):
@@ -106,15 +104,25 @@ def refresh_run(tx: Tx, run_id: int, rule: RunStatusRule) -> Status:
 
 def has_waiting_jobs(tx: Tx, repo_id: int) -> bool:
     """Tell whether a job of the repository waits for a runner."""
-    query = select(job.c.id).where(job.c.repo_id == repo_id, job.c.status == int(Status.WAITING)).limit(1)
-    return tx.conn.execute(query).first() is not None
+    return tx.conn.execute(_WAITING_JOB, {"of_repo": repo_id}).first() is not None
 
 
+_JOB_STATUSES: Final = (
+    select(job.c.status, job.c.continues_on_error)
+    .where(job.c.run_id == bindparam("of_run"), job.c.is_latest.is_(True))
+    .distinct()
+)
+_RUN_STATUS: Final = select(run.c.attempt, run.c.status, run.c.started_us, run.c.stopped_us).where(
+    run.c.id == bindparam("of_run")
+)
+_WAITING_JOB: Final = (
+    select(job.c.id).where(job.c.repo_id == bindparam("of_repo"), job.c.status == int(Status.WAITING)).limit(1)
+)
 _RETURNED: Final = (job.c.run_id, job.c.owner_id, job.c.repo_id)
 
 
 def _move(tx: Tx, job_id: int, values: Mapping[str, Any], *, profile: Profile, task_id: int | None = None) -> bool:
-    guard = [job.c.id == job_id, job.c.status.not_in(_FINAL)]
+    guard = [job.c.id == job_id, job.c.status.in_(origins(JOB, Status(values["status"])))]
     if task_id is not None:
         guard.append(job.c.task_id == task_id)
     changed = update(job).where(*guard).values(**values, updated_us=tx.now_us).returning(*_RETURNED)

@@ -31,22 +31,22 @@ class Prepared:
         self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
         """Values that stand in the statement itself."""
 
-    def all(self, conn: Connection, **parameters: Any) -> list[tuple[Any, ...]]:
+    def all(self, driver: sqlite3.Connection, **parameters: Any) -> list[tuple[Any, ...]]:
         """Return every row of a query."""
-        return driver_of(conn).execute(self._sql, self._fixed | parameters).fetchall()
+        return driver.execute(self._sql, self._fixed | parameters).fetchall()
 
-    def first(self, conn: Connection, **parameters: Any) -> tuple[Any, ...] | None:
+    def first(self, driver: sqlite3.Connection, **parameters: Any) -> tuple[Any, ...] | None:
         """Return the first row of a query; None without one."""
-        row: tuple[Any, ...] | None = driver_of(conn).execute(self._sql, self._fixed | parameters).fetchone()
+        row: tuple[Any, ...] | None = driver.execute(self._sql, self._fixed | parameters).fetchone()
         return row
 
-    def run(self, conn: Connection, **parameters: Any) -> int:
+    def run(self, driver: sqlite3.Connection, **parameters: Any) -> int:
         """Execute a statement that changes rows; return how many."""
-        return driver_of(conn).execute(self._sql, self._fixed | parameters).rowcount
+        return driver.execute(self._sql, self._fixed | parameters).rowcount
 
-    def run_many(self, conn: Connection, parameters: Iterable[Mapping[str, Any]]) -> None:
+    def run_many(self, driver: sqlite3.Connection, parameters: Iterable[Mapping[str, Any]]) -> None:
         """Execute a statement once for each set of parameters."""
-        driver_of(conn).executemany(self._sql, [self._fixed | dict(one) for one in parameters])
+        driver.executemany(self._sql, [self._fixed | dict(one) for one in parameters])
 
 
 def driver_of(conn: Connection) -> sqlite3.Connection:

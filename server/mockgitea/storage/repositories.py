@@ -4,8 +4,9 @@ Names are compared without regard to case, as the real servers do.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import Connection, RowMapping, Select, func, select
+from sqlalchemy import Connection, RowMapping, Select, bindparam, func, select
 
 from mockgitea.storage.interface import Tx
 from mockgitea.storage.schema import owner, repository
@@ -61,7 +62,7 @@ def find_repository(conn: Connection, owner_name: str, name: str) -> RepositoryR
 
 def repository_of(conn: Connection, repo_id: int) -> RepositoryRecord:
     """Return the repository of this row; it has to exist."""
-    found = _record(conn.execute(_repositories().where(repository.c.id == repo_id)).mappings().first())
+    found = _record(conn.execute(_BY_ID, {"repo": repo_id}).mappings().first())
     assert found is not None, repo_id
     return found
 
@@ -74,8 +75,7 @@ def repository_names(conn: Connection) -> list[str]:
 
 def owner_id_of(conn: Connection, name: str) -> int:
     """Return the id of the owner of this name, 0 when there is none."""
-    query = select(owner.c.id).where(func.lower(owner.c.name) == name.lower())
-    found: int | None = conn.execute(query).scalar_one_or_none()
+    found: int | None = conn.execute(_OWNER_BY_NAME, {"lower": name.lower()}).scalar_one_or_none()
     return found or 0
 
 
@@ -88,3 +88,8 @@ def _repositories() -> Select[int, int, str, str, str, bool]:
 
 def _record(row: RowMapping | None) -> RepositoryRecord | None:
     return None if row is None else RepositoryRecord(**row)
+
+
+# Built once, because every claim runs them.
+_BY_ID: Final = _repositories().where(repository.c.id == bindparam("repo"))
+_OWNER_BY_NAME: Final = select(owner.c.id).where(func.lower(owner.c.name) == bindparam("lower"))

@@ -4,8 +4,10 @@ A pass repeats until nothing changes, because a skipped job is itself a finished
 number of times. Source: docs/protocol.md, "Needs".
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from enum import Enum, auto
+from functools import cached_property
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, select, update
@@ -42,10 +44,11 @@ def resolve_run(tx: Tx, run_id: int, *, places: RunPlaces, profile: Profile, is_
     Returns:
         How many jobs changed.
     """
-    row = tx.conn.execute(select(run).where(run.c.id == run_id)).mappings().first()
+    light = (run.c.id, run.c.repo_id, run.c.needs_approval, run.c.concurrency_group)
+    row = tx.conn.execute(select(*light).where(run.c.id == run_id)).mappings().first()
     if row is None or row["needs_approval"]:
         return 0
-    changed = _Pass(tx, row, places, profile).run()
+    changed = _Pass(tx, run_id, places, profile).run()
     if blocks_members(profile) and (changed or not is_woken):
         _wake_groups(tx, row)
     return changed
@@ -76,54 +79,70 @@ def runs_with_blocked_jobs(conn: Connection, *, after: int, limit: int) -> list[
     return list(conn.execute(query).scalars())
 
 
+class _Move(Enum):
+    """What a sweep does with a job that is ready."""
+
+    STAY = auto()
+    SKIP = auto()
+    START = auto()
+    PLANNED = auto()
+    """Its placeholder was replaced; the next sweep decides the rows that stand there now."""
+
+
 class _Pass:
     """One pass over one run; a sweep decides everything that is ready and then writes it at once."""
 
-    def __init__(self, tx: Tx, row: RowMapping, places: RunPlaces, profile: Profile) -> None:
+    def __init__(self, tx: Tx, run_id: int, places: RunPlaces, profile: Profile) -> None:
         self._tx = tx
-        self._run = row
+        self._run_id = run_id
         self._places = places
         self._profile = profile
         self._around: dict[tuple[str, int], Surroundings] = {}
 
+    @cached_property
+    def _run(self) -> RowMapping:
+        """The whole row with source and payload, read only when a job is ready."""
+        return get_run(self._tx.conn, self._run_id)
+
     def run(self) -> int:
         """Decide until nothing changes; return how many jobs changed."""
         changed = 0
-        while moved := self._sweep(latest_jobs(self._tx.conn, self._run["id"])):
+        while moved := self._sweep():
             changed += moved
         return changed
 
-    def _sweep(self, rows: list[RowMapping]) -> int:
-        unfinished = {row["job_id"] for row in rows if row["status"] not in _FINAL}
-        ready = [row for row in rows if row["status"] == Status.BLOCKED and unfinished.isdisjoint(row["needs"])]
-        if not ready:
+    def _ready(self) -> set[int]:
+        """Return the blocked rows whose needs are final; most passes end here, so it reads as little as it can."""
+        mine = (job.c.run_id == self._run_id, job.c.is_latest.is_(True))
+        query = select(job.c.id, job.c.needs).where(*mine, job.c.status == int(Status.BLOCKED))
+        blocked = self._tx.conn.execute(query).all()
+        if not blocked:
+            return set()
+        query_open = select(job.c.job_id).where(*mine, job.c.status.not_in(_FINAL)).distinct()
+        unfinished = set(self._tx.conn.execute(query_open).scalars())
+        return {row.id for row in blocked if unfinished.isdisjoint(row.needs)}
+
+    def _sweep(self) -> int:
+        ready_ids = self._ready()
+        if not ready_ids:
             return 0
+        rows = latest_jobs(self._tx.conn, self._run_id)
+        ready = [row for row in rows if row["id"] in ready_ids]
         is_kept = self._is_run_kept()
         needed: dict[tuple[str, ...], Needed] = {}
-        skipped: list[int] = []
-        started: list[int] = []
-        planned = 0
+        moves: defaultdict[_Move, list[int]] = defaultdict(list)
         for row in ready:
             names = tuple(row["needs"])
             if names not in needed:
                 needed[names] = needed_among(self._tx.conn, rows, names)
-            match self._decide(row, needed[names], is_kept=is_kept):
-                case _Move.SKIP:
-                    skipped.append(row["id"])
-                case _Move.START:
-                    started.append(row["id"])
-                case _Move.PLANNED:
-                    planned += 1
-                case _Move.STAY:
-                    pass
-        run_id: int = self._run["id"]
-        return (
-            planned
-            + jobs.finish_unstarted(self._tx, run_id, skipped, Status.SKIPPED, profile=self._profile)
-            + jobs.set_jobs_waiting(self._tx, run_id, started, profile=self._profile)
+            moves[self._decide(row, needed[names], is_kept=is_kept)].append(row["id"])
+        skipped = jobs.finish_unstarted(
+            self._tx, self._run_id, moves[_Move.SKIP], Status.SKIPPED, profile=self._profile
         )
+        started = jobs.set_jobs_waiting(self._tx, self._run_id, moves[_Move.START], profile=self._profile)
+        return skipped + started + len(moves[_Move.PLANNED])
 
-    def _decide(self, row: RowMapping, needed: Needed, *, is_kept: bool) -> "_Move":
+    def _decide(self, row: RowMapping, needed: Needed, *, is_kept: bool) -> _Move:
         """Decide one blocked job whose needs are final."""
         surroundings = self._surroundings(row)
         try:
@@ -152,7 +171,7 @@ class _Pass:
 
     def _is_run_kept(self) -> bool:
         """Tell whether the run's group keeps all of its jobs."""
-        member = Member(repo_id=self._run["repo_id"], run_id=self._run["id"])
+        member = Member(repo_id=self._run["repo_id"], run_id=self._run_id)
         return blocks_members(self._profile) and is_held(self._tx, member, self._run["concurrency_group"])
 
     def _is_kept_by_own_group(self, row: RowMapping, surroundings: Surroundings, needs: Mapping[str, Any]) -> bool:
@@ -185,21 +204,11 @@ class _Pass:
             self._tx.conn.execute(update(job).where(job.c.id == row["id"]).values(failure_reason=reason))
 
 
-class _Move(Enum):
-    """What a sweep does with a job that is ready."""
-
-    STAY = auto()
-    SKIP = auto()
-    START = auto()
-    PLANNED = auto()
-    """Its placeholder was replaced; the next sweep decides the rows that stand there now."""
-
-
 def _wake_groups(tx: Tx, row: RowMapping) -> None:
     """Have the runs resolved that wait for a group which this run, or a job of it, no longer holds."""
-    names = {row["concurrency_group"]}
-    names.update(each["concurrency_group"] for each in latest_jobs(tx.conn, row["id"]) if each["status"] in _FINAL)
-    names.discard("")
+    ended = (job.c.run_id == row["id"], job.c.is_latest.is_(True), job.c.status.in_(_FINAL))
+    query = select(job.c.concurrency_group).where(*ended, job.c.concurrency_group != "").distinct()
+    names = {name for name in (row["concurrency_group"], *tx.conn.execute(query).scalars()) if name}
     outsider = Member(repo_id=row["repo_id"], run_id=0)
     free = sorted(name for name in names if not is_held(tx, outsider, name))
     for run_id in blocked_runs(tx, row["repo_id"], free):

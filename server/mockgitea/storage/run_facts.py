@@ -1,5 +1,8 @@
 """Read a run as expressions and tasks see it: its facts, and the contexts around its jobs."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import Connection, RowMapping
 
 from mockgitea.core.context import RunFacts, github_context
@@ -9,7 +12,7 @@ from mockgitea.storage.repositories import owner_id_of, repository_of
 from mockgitea.storage.vault import vars_for
 
 
-def run_facts(conn: Connection, run: RowMapping, *, attempt: int) -> RunFacts:
+def run_facts(conn: Connection, run: Mapping[str, Any] | RowMapping, *, attempt: int) -> RunFacts:
     """Return the facts of a run row.
 
     Args:
@@ -52,7 +55,7 @@ def surroundings_of(
     )
 
 
-def _base_of_pull_request(run: RowMapping) -> tuple[str, str]:
+def _base_of_pull_request(run: Mapping[str, Any] | RowMapping) -> tuple[str, str]:
     """Return ref and sha of the target branch: the code that `pull_request_target` runs."""
     base = run["event_payload"].get("pull_request", {})
     base = base.get("base", {}) if isinstance(base, dict) else {}

@@ -33,7 +33,7 @@ _FINAL: Final = "(1, 2, 3, 4)"
 
 
 def _id() -> Column[int]:
-    # The tables whose ids peers keep (run, job, task) add sqlite_autoincrement: an id never comes back after a deletion.
+    # Tables whose ids peers keep (run, job, task) add sqlite_autoincrement: an id never comes back after a deletion.
     return Column("id", Integer, primary_key=True, autoincrement=True)
 
 

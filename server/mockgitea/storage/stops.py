@@ -10,6 +10,7 @@ from sqlalchemy import RowMapping, bindparam, select, update
 from actionswire.result import FINAL, Status
 from mockgitea.core.profiles import Profile
 from mockgitea.core.task_times import whole_seconds
+from mockgitea.core.transitions import TASK, origins
 from mockgitea.storage import jobs, runners
 from mockgitea.storage.interface import Tx
 from mockgitea.storage.schema import runner, step, task
@@ -56,7 +57,7 @@ def _end(tx: Tx, row: RowMapping, status: Status, *, profile: Profile, seal: boo
     values: dict[str, Any] = {"status": int(status), "stopped_us": now, "updated_us": tx.now_us}
     if seal and row["log_rows"]:
         values["is_log_sealed"] = True
-    tx.conn.execute(update(task).where(task.c.id == row["id"]).values(values))
+    tx.conn.execute(update(task).where(task.c.id == row["id"], task.c.status.in_(origins(TASK, status))).values(values))
     _end_steps(tx, row["id"], status, now)
     if profile.has_ephemeral:
         runners.remove_if_ephemeral(tx, row["runner_id"])

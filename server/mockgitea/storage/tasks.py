@@ -4,28 +4,45 @@ Source: docs/protocol.md, "UpdateTask".
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import RowMapping, bindparam, select, update
+from sqlalchemy import bindparam, select, update
 
 from actionswire.result import FINAL, Status
 from mockgitea.core.task_progress import StepRow
 from mockgitea.storage.interface import Tx
+from mockgitea.storage.prepared import Prepared
 from mockgitea.storage.schema import job, step, task
 
 _FINAL: Final = tuple(int(status) for status in FINAL)
+_STATUSES: Final = {int(status): status for status in Status}
+"""Looked up, because calling an enumeration costs more than the rest of reading a row."""
 
 
-def find(tx: Tx, task_id: int) -> RowMapping | None:
-    """Return the task's row with its run's id as ``run_id``."""
-    query = select(task, job.c.run_id).join(job, job.c.id == task.c.job_id).where(task.c.id == task_id)
-    return tx.conn.execute(query).mappings().first()
+class TaskHead(NamedTuple):
+    """What a report needs to know of its task."""
+
+    runner_id: int
+    job_id: int
+    run_id: int
+    status: Status
+
+
+def find(tx: Tx, task_id: int) -> TaskHead | None:
+    """Return what is known of the task; None when there is none."""
+    row = _FIND.first(tx.driver, task_id=task_id)
+    return None if row is None else TaskHead(row[0], row[1], row[2], _STATUSES[row[3]])
 
 
 def has_any(tx: Tx, runner_id: int, *, final: bool) -> bool:
     """Tell whether the runner has a task that is final, or one that is not."""
     kind = task.c.status.in_(_FINAL) if final else task.c.status.not_in(_FINAL)
     return tx.conn.execute(select(task.c.id).where(task.c.runner_id == runner_id, kind).limit(1)).first() is not None
+
+
+def touch(tx: Tx, task_id: int) -> None:
+    """Note a sign of life: the task's "updated" time becomes now."""
+    _TOUCH.run(tx.driver, task_id=task_id, now=tx.now_us)
 
 
 def set_columns(tx: Tx, task_id: int, values: Mapping[str, Any]) -> None:
@@ -35,9 +52,9 @@ def set_columns(tx: Tx, task_id: int, values: Mapping[str, Any]) -> None:
 
 def steps(tx: Tx, task_id: int) -> list[StepRow]:
     """Return the stored steps in order."""
-    query = select(*(step.c[name] for name in StepRow.__slots__)).where(step.c.task_id == task_id)
-    rows = tx.conn.execute(query.order_by(step.c.number)).mappings()
-    return [StepRow(**{**row, "status": Status(row["status"])}) for row in rows]
+    return [
+        StepRow(number, _STATUSES[status], *rest) for number, status, *rest in _STEPS.all(tx.driver, of_task=task_id)
+    ]
 
 
 def write_steps(tx: Tx, task_id: int, changed: Iterable[StepRow]) -> None:
@@ -55,10 +72,21 @@ def write_steps(tx: Tx, task_id: int, changed: Iterable[StepRow]) -> None:
         for row in changed
     ]
     if rows:
-        tx.conn.execute(_WRITE_STEP, rows)
+        _WRITE_STEP.run_many(tx.driver, rows)
 
 
-_WRITE_STEP: Final = (
+_FIND: Final = Prepared(
+    select(task.c.runner_id, task.c.job_id, job.c.run_id, task.c.status)
+    .join(job, job.c.id == task.c.job_id)
+    .where(task.c.id == bindparam("task_id"))
+)
+_TOUCH: Final = Prepared(update(task).where(task.c.id == bindparam("task_id")).values(updated_us=bindparam("now")))
+_STEPS: Final = Prepared(
+    select(*(step.c[name] for name in StepRow._fields))
+    .where(step.c.task_id == bindparam("of_task"))
+    .order_by(step.c.number)
+)
+_WRITE_STEP: Final = Prepared(
     update(step)
     .where(step.c.task_id == bindparam("of_task"), step.c.number == bindparam("of_number"))
     .values(

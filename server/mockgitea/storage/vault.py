@@ -4,10 +4,13 @@ Values are kept as they came: this is a test double, and a test wants to look. T
 that build a task.
 """
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, or_, select
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, or_, select
 from sqlalchemy.dialects.sqlite import insert
 
 from mockgitea.storage.interface import Tx
+from mockgitea.storage.prepared import Prepared, driver_of
 from mockgitea.storage.schema import secret, variable
 from mockgitea.storage.versions import Scope
 
@@ -51,20 +54,34 @@ def remove(tx: Tx, table: Table, scope: Scope, name: str) -> bool:
 
 def secrets_for(conn: Connection, *, owner_id: int, repo_id: int) -> dict[str, str]:
     """Return the secrets of a repository's jobs: the owner's, overlaid by the repository's."""
-    return _overlaid(conn, secret, [(owner_id, 0), (0, repo_id)])
+    return _overlaid(conn, _SECRETS, [(owner_id, 0), (0, repo_id)])
 
 
 def vars_for(conn: Connection, *, owner_id: int, repo_id: int) -> dict[str, str]:
     """Return the variables of a repository's jobs: global, overlaid by the owner's, then the repository's."""
-    return _overlaid(conn, variable, [(0, 0), (owner_id, 0), (0, repo_id)])
+    return _overlaid(conn, _VARIABLES, [(0, 0), (owner_id, 0), (0, repo_id)])
 
 
-def _overlaid(conn: Connection, table: Table, scopes: list[Scope]) -> dict[str, str]:
-    wanted = or_(*((table.c.owner_id == owner_id) & (table.c.repo_id == repo_id) for owner_id, repo_id in scopes))
-    rows = conn.execute(select(table.c.owner_id, table.c.repo_id, table.c.name, table.c.value).where(wanted)).all()
+def _overlaid(conn: Connection, statement: Prepared, scopes: list[Scope]) -> dict[str, str]:
+    (owner_id, _), (_, repo_id) = scopes[-2:]
+    rows = statement.all(driver_of(conn), of_owner=owner_id, of_repo=repo_id)
     rank = {scope: position for position, scope in enumerate(scopes)}
-    return {row.name: row.value for row in sorted(rows, key=lambda row: (rank[row.owner_id, row.repo_id], row.name))}
+    return {row[2]: row[3] for row in sorted(rows, key=lambda row: (rank[row[0], row[1]], row[2]))}
 
 
 def _at(table: Table, scope: Scope, name: str) -> tuple[ColumnElement[bool], ...]:
     return (table.c.owner_id == scope[0], table.c.repo_id == scope[1], table.c.name == name)
+
+
+def _overlay(table: Table, *, with_global: bool) -> Prepared:
+    columns = table.c
+    of_owner = and_(columns.owner_id == bindparam("of_owner"), columns.repo_id == 0)
+    of_repo = and_(columns.owner_id == 0, columns.repo_id == bindparam("of_repo"))
+    of_all = and_(columns.owner_id == 0, columns.repo_id == 0)
+    wanted = or_(of_owner, of_repo, of_all) if with_global else or_(of_owner, of_repo)
+    return Prepared(select(columns.owner_id, columns.repo_id, columns.name, columns.value).where(wanted))
+
+
+# Every claim reads both.
+_SECRETS: Final = _overlay(secret, with_global=False)
+_VARIABLES: Final = _overlay(variable, with_global=True)

@@ -8,17 +8,14 @@ Source: docs/metrics.md, "Journal".
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-import orjson
 import structlog
 
 from mockgitea.clock import MovableClock
 from mockgitea.core.calls import Method, Outcome, outcome_of_status
 from mockgitea.core.counters import Counters
-from mockgitea.core.faults import Stage
 from mockgitea.core.journal import Entry, Journal
 from mockgitea.transport import connect
 from mockgitea.transport.asgi import App, Event, Receive, Scope, Send, respond
-from mockgitea.transport.dialect import WireError
 from mockgitea.transport.fault_gate import FaultGate
 from mockgitea.transport.rpc import PREFIX
 
@@ -78,23 +75,29 @@ class Admission:
         path = scope["path"]
         entry = self.open(path)
         entry.verb = scope["method"]
+        entry.headers = scope["headers"]
+        if peer := scope.get("client"):
+            entry.peer = f"{peer[0]}:{peer[1]}"
         try:
-            if path.startswith(PREFIX):
+            if self._faults.is_active:
+                await self._faults.serve(self._serve, scope, receive, send, entry)
+            elif path.startswith(PREFIX):
                 await self._rpc(scope, receive, send, entry)
             else:
                 await self._serve_web(scope, receive, send, entry)
         finally:
             self.close(entry)
 
+    def _serve(self, scope: Scope, receive: Receive, send: Send, entry: Entry) -> Awaitable[None]:
+        if scope["path"].startswith(PREFIX):
+            return self._rpc(scope, receive, send, entry)
+        return self._serve_web(scope, receive, send, entry)
+
     async def _serve_web(self, scope: Scope, receive: Receive, send: Send, entry: Entry) -> None:
         entry.method = Method.REST if scope["path"].startswith(REST_PREFIX) else Method.PAGE
-        watch = _Watch(send, entry, self._faults)
+        watch = _Watch(send, entry)
         try:
-            if self._faults.is_active:
-                await self._faults.pass_through(entry, Stage.BEFORE)
             await self._web(scope, receive, watch)
-        except WireError as error:
-            await self._refuse(error, send, entry)
         except Exception:
             log.exception("request_failed", path=entry.path, request_id=entry.number)
             entry.outcome = Outcome.INTERNAL
@@ -105,30 +108,19 @@ class Admission:
             if watch.is_complete:
                 entry.outcome = outcome_of_status(entry.status)
 
-    async def _refuse(self, error: WireError, send: Send, entry: Entry) -> None:
-        body = orjson.dumps({"message": error.message})
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        entry.status = error.http_status
-        entry.code = error.code
-        await respond(send, error.http_status, headers, body)
-        entry.outcome = error.outcome
-
 
 class _Watch:
-    """A `send` that notes the status and gives faults of the stage ``after`` their turn before anything leaves."""
+    """A `send` that notes the status and whether the answer is whole."""
 
-    __slots__ = ("_entry", "_faults", "_send", "is_complete")
+    __slots__ = ("_entry", "_send", "is_complete")
 
-    def __init__(self, send: Send, entry: Entry, faults: FaultGate) -> None:
+    def __init__(self, send: Send, entry: Entry) -> None:
         self._send = send
         self._entry = entry
-        self._faults = faults
         self.is_complete = False
 
     async def __call__(self, event: Event) -> None:
         if event["type"] == "http.response.start":
-            if self._faults.is_active:
-                await self._faults.pass_through(self._entry, Stage.AFTER)
             self._entry.status = event["status"]
         await self._send(event)
         if event["type"] == "http.response.body" and not event.get("more_body"):

@@ -37,6 +37,9 @@ def is_disconnected(receive: Receive) -> bool:
 class Deferred:
     """An application that is still being built; requests for it wait until it is provided."""
 
+    on_first_request: Callable[[], None] | None = None
+    """Called by the first request that finds no application, so that one may be built only when it is wanted."""
+
     def __init__(self) -> None:
         self._app: App | None = None
         self._is_there = asyncio.Event()
@@ -48,6 +51,9 @@ class Deferred:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request once there is something to serve it with."""
+        if self.on_first_request is not None:
+            begin, self.on_first_request = self.on_first_request, None
+            begin()
         await self._is_there.wait()
         assert self._app is not None, "provided"
         await self._app(scope, receive, send)

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn, Protocol, TypeVar
 import orjson
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError, Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from actionswire.codes import Code
 from actionswire.headers import CONNECT_PROTOCOL_VERSION, CONNECT_TIMEOUT_DIGITS_MAX, CONNECT_TIMEOUT_MS
@@ -31,8 +32,15 @@ ACCEPT_POST: Final = ", ".join(ACCEPTED).encode()
 GZIP_LEVEL: Final = 1
 """Log text compresses as well at level 1 as at level 6, in half the time."""
 
+GZIP_MEMBERS_MAX: Final = 1000
+"""Most gzip streams in one body; every client sends one, and each costs time however little it holds."""
+_GZIP_PIECE_BYTES: Final = 64 * 1024
+
 VERSION_HEADER: Final = CONNECT_PROTOCOL_VERSION.encode()
 TIMEOUT_HEADER: Final = CONNECT_TIMEOUT_MS.encode()
+_TIME_S_MIN: Final = -62_135_596_800
+_TIME_S_MAX: Final = 253_402_300_799
+"""The years 1 to 9999, all that a time in JSON can say."""
 _ACCEPTS_GZIP: Final = (b"accept-encoding", b"gzip")
 _IS_GZIP: Final = (b"content-encoding", b"gzip")
 _ERROR_TYPE: Final = (b"content-type", JSON.encode())
@@ -180,17 +188,25 @@ def inflate(body: bytes, limit: int) -> bytes:
         WireError: resource_exhausted over the limit, invalid_argument for anything that is not gzip.
     """
     whole = bytearray()
-    while body:
+    rest = memoryview(body)
+    members = 0
+    while rest:
         stream = zlib.decompressobj(wbits=31)
-        try:
-            whole += stream.decompress(body, limit - len(whole) + 1)
-        except zlib.error as error:
-            raise WireError(Code.INVALID_ARGUMENT, f"decompress message: {error}") from error
-        if len(whole) > limit:
-            raise too_large(limit)
-        if not stream.eof:
-            raise WireError(Code.INVALID_ARGUMENT, "decompress message: unexpected end of gzip data")
-        body = stream.unused_data
+        members += 1
+        if members > GZIP_MEMBERS_MAX:
+            raise WireError(Code.INVALID_ARGUMENT, f"decompress message: more than {GZIP_MEMBERS_MAX} gzip members")
+        while not stream.eof:
+            # In pieces, because what follows a member is copied each time.
+            piece = rest[:_GZIP_PIECE_BYTES]
+            if not piece:
+                raise WireError(Code.INVALID_ARGUMENT, "decompress message: unexpected end of gzip data")
+            try:
+                whole += stream.decompress(piece, limit - len(whole) + 1)
+            except zlib.error as error:
+                raise WireError(Code.INVALID_ARGUMENT, f"decompress message: {error}") from error
+            if len(whole) > limit:
+                raise too_large(limit)
+            rest = rest[len(piece) - len(stream.unused_data) :]
     return bytes(whole)
 
 
@@ -256,5 +272,24 @@ def unsupported_type() -> tuple[int, Headers, bytes]:
 
 
 def as_json(message: Message) -> dict[str, Any]:
-    """Return a message as JSON-like values, for people who read the journal."""
-    return json_format.MessageToDict(message)
+    """Return a message as JSON-like values, for people who read the journal.
+
+    Times that JSON cannot spell, which the binary form can carry, become the nearest that it can; ``message`` is
+    changed then.
+    """
+    try:
+        return json_format.MessageToDict(message)
+    except (ValueError, json_format.Error):
+        _clamp_times(message)
+        return json_format.MessageToDict(message)
+
+
+def _clamp_times(message: Message) -> None:
+    if isinstance(message, Timestamp):
+        message.seconds = min(max(message.seconds, _TIME_S_MIN), _TIME_S_MAX)
+        message.nanos = min(max(message.nanos, 0), 999_999_999)
+        return
+    for field, value in message.ListFields():
+        if field.message_type is not None and not field.message_type.GetOptions().map_entry:
+            for inner in (value,) if isinstance(value, Message) else value:
+                _clamp_times(inner)

@@ -21,6 +21,8 @@ TIME_NS_MIN: Final = -62_135_596_800 * SECOND_NS
 TIME_NS_MAX: Final = 253_402_300_800 * SECOND_NS
 """Exclusive: 10000-01-01T00:00:00Z."""
 
+_RESULTS: Final = {int(result): result for result in Result}
+
 
 class Runner(Protocol):
     """What an answer shows of a runner."""
@@ -78,10 +80,10 @@ def task_report(state: pb.TaskState) -> TaskReport:
     """Read the state part of UpdateTask."""
     return TaskReport(
         task_id=state.id,
-        result=_result(state.result, "state.result"),
-        started_us=_time_us(state.started_at, "state.started_at"),
-        stopped_us=_time_us(state.stopped_at, "state.stopped_at"),
-        steps=tuple(_step_report(step, position) for position, step in enumerate(state.steps)),
+        result=_result(state.result, "result"),
+        started_us=_time_us(state.started_at, "started_at"),
+        stopped_us=_time_us(state.stopped_at, "stopped_at"),
+        steps=tuple([_step_report(step, position) for position, step in enumerate(state.steps)]),
     )
 
 
@@ -98,30 +100,34 @@ def log_rows(rows: Iterable[pb.LogRow]) -> Sequence[LogRow]:
 
 
 def _step_report(step: pb.StepState, position: int) -> StepReport:
-    where = f"state.steps[{position}]"
     return StepReport(
-        number=step.id,
-        result=_result(step.result, f"{where}.result"),
-        started_us=_time_us(step.started_at, f"{where}.started_at"),
-        stopped_us=_time_us(step.stopped_at, f"{where}.stopped_at"),
-        log_index=step.log_index,
-        log_length=step.log_length,
+        step.id,
+        _result(step.result, "result", position),
+        _time_us(step.started_at, "started_at", position) if step.HasField("started_at") else 0,
+        _time_us(step.stopped_at, "stopped_at", position) if step.HasField("stopped_at") else 0,
+        step.log_index,
+        step.log_length,
     )
 
 
-def _time_us(time: Timestamp, field: str) -> int:
-    at_ns = time.seconds * SECOND_NS + time.nanos
+def _time_us(time: Timestamp, field: str, step: int = -1) -> int:
+    at_ns: int = time.seconds * SECOND_NS + time.nanos
     if not TIME_NS_MIN <= at_ns < TIME_NS_MAX:
-        raise _bad_time(field)
+        raise _bad_time(_place(field, step))
     return at_ns // 1000
+
+
+def _place(field: str, step: int) -> str:
+    return f"state.{field}" if step < 0 else f"state.steps[{step}].{field}"
 
 
 def _bad_time(field: str) -> WireError:
     return WireError(Code.INVALID_ARGUMENT, f"{field}: outside the years 1 to 9999; send the time the row or step had")
 
 
-def _result(number: int, field: str) -> Result:
-    try:
-        return Result(number)
-    except ValueError as error:
-        raise WireError(Code.INVALID_ARGUMENT, f"{field}: unknown result {number}; use 0 to 4") from error
+def _result(number: int, field: str, step: int = -1) -> Result:
+    found = _RESULTS.get(number)
+    if found is None:
+        place = _place(field, step)
+        raise WireError(Code.INVALID_ARGUMENT, f"{place}: unknown result {number}; use 0 to 4")
+    return found

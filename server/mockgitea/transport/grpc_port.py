@@ -16,7 +16,6 @@ import structlog
 
 from actionswire.codes import GRPC_NUMBER, Code
 from mockgitea.core.errors import Refusal
-from mockgitea.core.faults import Stage
 from mockgitea.core.journal import Entry
 from mockgitea.core.profiles import Dialect
 from mockgitea.settings import SettingError
@@ -25,7 +24,7 @@ from mockgitea.transport import connect
 from mockgitea.transport.admission import Admission
 from mockgitea.transport.dialect import WireError, in_dialect
 from mockgitea.transport.fault_gate import FaultGate
-from mockgitea.transport.methods import Caller, Procedure, Reply, RunnerMethods
+from mockgitea.transport.methods import Caller, CallerGone, Procedure, Reply, RunnerMethods
 
 log = structlog.get_logger(__name__)
 
@@ -115,16 +114,17 @@ class GrpcPort:
                 entry.code = error.code
                 await _abort(context, error)
             finally:
+                self._faults.leave(entry)
                 self._admission.close(entry)
             return answer
 
         return serve
 
     async def _answer(self, procedure: Procedure, body: bytes, context: Context, entry: Entry) -> bytes:
-        if self._faults.is_active:
-            await self._faults.pass_through(entry, Stage.BEFORE)
         gone = asyncio.Event()
         caller = self._caller(context, gone)
+        if self._faults.is_active:
+            await self._faults.enter(entry, caller.headers, body, gone.wait)
         work = self._supervisor.start(self._work(procedure, body, caller, entry), name=f"grpc:{procedure.method.value}")
         try:
             result = await asyncio.shield(work)
@@ -135,8 +135,6 @@ class GrpcPort:
             raise
         if isinstance(result, WireError):
             raise result
-        if self._faults.is_active:
-            await self._faults.pass_through(entry, Stage.AFTER)
         if result.headers:
             await context.send_initial_metadata([(key.decode().lower(), value) for key, value in result.headers])
         entry.response = answer = _CODEC.encode(result.message)
@@ -147,14 +145,23 @@ class GrpcPort:
         # A refusal is returned, not raised: a supervised task that raises stops the server.
         try:
             request = _CODEC.decode(body, procedure.request_type)
-            return await self._methods.invoke(procedure, request, caller, entry)
+            if self._faults.is_active:
+                caller.mishap = self._faults.begin_work(entry)
+            reply = await self._methods.invoke(procedure, request, caller, entry)
+            if self._faults.is_active:
+                await self._faults.after_work(entry)
+            if reply.task_ids and not self._faults.is_of_a_killed_server(entry):
+                await self._methods.give_back_if_late(reply, caller)
         except Refusal as refusal:
             return in_dialect(refusal, self._dialect)
+        except CallerGone:
+            return WireError(Code.CANCELED, "context canceled")
         except WireError as error:
             return error
         except Exception:
             log.exception("call_failed", method=procedure.method.value, request_id=entry.number)
             return WireError(Code.INTERNAL, f"internal error, request {entry.number}")
+        return reply
 
     def _caller(self, context: Context, gone: asyncio.Event) -> Caller:
         fields: dict[bytes, bytes] = {}

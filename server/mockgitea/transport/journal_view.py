@@ -20,6 +20,7 @@ from mockgitea.transport.times import precise
 MASK: Final = "***"
 _BY_METHOD: Final = {procedure.method: procedure for procedure in PROCEDURES}
 _SECRET_CONTEXT: Final = ("token", "secret", "password")
+_SECRET_HEADERS: Final = (*_SECRET_CONTEXT, "authorization", "cookie")
 
 
 def view(entry: Entry) -> dict[str, Any]:
@@ -28,6 +29,8 @@ def view(entry: Entry) -> dict[str, Any]:
     Returns:
         ``request`` and ``response`` are the decoded messages in canonical JSON, or None where there is nothing to
         decode (refused before the body was read, cut, or no RPC); ``duration_s`` is None while the call is open.
+        ``opened_s`` is monotonic, for differences only. ``closed_after`` is the number of the newest call that had
+        begun when this one closed, 0 while it is open.
     """
     return {
         "number": entry.number,
@@ -46,11 +49,21 @@ def view(entry: Entry) -> dict[str, Any]:
         "request_bytes": entry.request_bytes or len(entry.request),
         "response_bytes": entry.response_bytes or len(entry.response),
         "is_cut": entry.is_cut,
+        "peer": entry.peer,
+        "headers": dict(map(_header, entry.headers)),
+        "opened_s": round(entry.opened_s, 6),
+        "closed_after": entry.closed_after,
         "request": _decoded(entry, entry.request, lambda procedure: procedure.request_type),
         "response": _decoded(entry, entry.response, lambda procedure: procedure.response_type)
         if entry.status in (0, 200)
         else _error(entry),
     }
+
+
+def _header(field: tuple[bytes, bytes]) -> tuple[str, str]:
+    name = field[0].decode("latin-1").lower()
+    is_secret = any(word in name for word in _SECRET_HEADERS)
+    return name, MASK if is_secret else field[1].decode("latin-1")
 
 
 def _decoded(entry: Entry, body: bytes, type_of: Callable[[Procedure], type[Message]]) -> dict[str, Any] | None:

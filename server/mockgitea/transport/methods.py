@@ -6,7 +6,7 @@ Source: docs/protocol.md, "Transport".
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from google.protobuf.message import Message
 
@@ -15,6 +15,7 @@ from actionswire.codes import Code
 from actionswire.gen.ping.v1 import ping_pb2
 from actionswire.gen.runner.v1 import runner_pb2 as pb
 from mockgitea.core.calls import Method, Outcome
+from mockgitea.core.dispatch import Mishap
 from mockgitea.core.errors import ServerFault
 from mockgitea.core.journal import Entry
 from mockgitea.core.messages import Fetched
@@ -34,6 +35,10 @@ _TOKEN: Final = headers.RUNNER_TOKEN.encode()
 _REQUEST_KEY: Final = headers.REQUEST_KEY.encode()
 
 
+class CallerGone(Exception):
+    """The caller went away before its request was complete, or before its answer was ready."""
+
+
 class Caller:
     """Who calls, and whether anybody still waits for the answer.
 
@@ -43,7 +48,7 @@ class Caller:
         is_gone: tells whether the connection or call was given up by the other side.
     """
 
-    __slots__ = ("_fields", "deadline_s", "is_gone", "now_s")
+    __slots__ = ("_fields", "deadline_s", "is_gone", "mishap", "now_s")
 
     def __init__(
         self, fields: Mapping[bytes, bytes], *, now_s: Callable[[], float], is_gone: Callable[[], bool]
@@ -53,6 +58,13 @@ class Caller:
         self.is_gone = is_gone
         self.deadline_s: float | None = None
         """When the caller's own time-out ends; None without one."""
+        self.mishap: Mishap | None = None
+        """What a fault does to its fetch."""
+
+    @property
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Return what it sent beside the message."""
+        return tuple(self._fields.items())
 
     @property
     def uuid(self) -> str:
@@ -80,6 +92,8 @@ class Reply(NamedTuple):
     message: Message
     outcome: Outcome = Outcome.OK
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    task_ids: tuple[int, ...] = ()
+    """Claims that nobody will work on unless this answer arrives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,21 +202,24 @@ class RunnerMethods:
 
     async def _fetch_task(self, request: pb.FetchTaskRequest, record: "RunnerRecord", caller: Caller) -> Reply:
         profile = self._profile
+        request_key = caller.request_key if profile.request_key else ""
+        if not request_key and self._services.dispatch.has_nothing_new(record, request.tasks_version):
+            return self._nothing_new(request.tasks_version)  # where most polls end, with nothing awaited
         has_capacity = profile.capacity_fetch and request.HasField("task_capacity")
         fetched = await self._services.dispatch.fetch(
             record,
             tasks_version=request.tasks_version,
             capacity=request.task_capacity if has_capacity else None,
-            request_key=caller.request_key if profile.request_key else "",
+            request_key=request_key,
+            mishap=caller.mishap,
         )
         if not fetched.tasks:
             return self._nothing_new(fetched.tasks_version)
-        await self._give_back_if_cancelled(fetched, caller)
         answer = pb.FetchTaskResponse(tasks_version=fetched.tasks_version)
         first, *more = fetched.tasks
         answer.task.CopyFrom(convert.task_message(first))
         answer.additional_tasks.extend(convert.task_message(task) for task in more)
-        return Reply(answer, Outcome.TASK)
+        return Reply(answer, Outcome.TASK, task_ids=_ids(fetched))
 
     def _nothing_new(self, tasks_version: int) -> Reply:
         # Between two bumps every poll of a scope gets this same answer.
@@ -219,24 +236,33 @@ class RunnerMethods:
             tasks_version=request.tasks_version,
             handle=request.handle if request.HasField("handle") else None,
             request_key=caller.request_key if self._profile.request_key else "",
+            mishap=caller.mishap,
         )
         answer = pb.FetchSingleTaskResponse(tasks_version=fetched.tasks_version)
         if not fetched.tasks:
             return Reply(answer, Outcome.EMPTY)
-        await self._give_back_if_cancelled(fetched, caller)
         answer.task.CopyFrom(convert.task_message(fetched.tasks[0]))
-        return Reply(answer, Outcome.TASK)
+        return Reply(answer, Outcome.TASK, task_ids=_ids(fetched))
 
-    async def _give_back_if_cancelled(self, fetched: Fetched, caller: Caller) -> None:
-        # Without claim release the answer is built and lost, and the job stays running until the zombie time-out:
-        # that is what those servers do.
-        if not self._profile.claim_release:
-            return
+    async def give_back_if_late(self, reply: Reply, caller: Caller) -> None:
+        """Undo the claims of an answer that comes too late, where the profile does that.
+
+        Without claim release the answer is lost, and the job stays running until the zombie time-out.
+
+        Raises:
+            CallerGone: nobody is there to hear the answer.
+            ServerFault: the caller's deadline has passed, and the claims were undone.
+        """
+        is_gone = caller.is_gone()
         is_late = caller.is_late()
-        if not is_late and not caller.is_gone():
+        if not is_gone and not is_late:
             return
-        await self._services.dispatch.release([task.task_id for task in fetched.tasks])
-        raise ServerFault("pick task: context deadline exceeded" if is_late else "pick task: context canceled")
+        if self._profile.claim_release:
+            await self._services.dispatch.release(list(reply.task_ids))
+        if is_gone:
+            raise CallerGone
+        if self._profile.claim_release:
+            raise ServerFault("pick task: context deadline exceeded")
 
     async def _update_task(self, request: pb.UpdateTaskRequest, record: "RunnerRecord", _: Caller) -> Reply:
         if not request.HasField("state"):
@@ -244,7 +270,7 @@ class RunnerMethods:
             raise WireError(Code.UNKNOWN, "UpdateTask: field state is missing", is_plain_text=True)
         report = convert.task_report(request.state)
         answer = await self._services.progress.update_task(record, report, dict(request.outputs))
-        state = pb.TaskState(id=answer.task_id, result=pb.Result.Name(answer.result))
+        state = pb.TaskState(id=answer.task_id, result=cast("pb.Result", int(answer.result)))
         return Reply(pb.UpdateTaskResponse(state=state, sent_outputs=answer.sent_outputs))
 
     async def _update_log(self, request: pb.UpdateLogRequest, record: "RunnerRecord", _: Caller) -> Reply:
@@ -256,6 +282,10 @@ class RunnerMethods:
             no_more=request.no_more,
         )
         return Reply(pb.UpdateLogResponse(ack_index=held))
+
+
+def _ids(fetched: Fetched) -> tuple[int, ...]:
+    return tuple(task.task_id for task in fetched.tasks)
 
 
 def _too_late() -> WireError:

@@ -15,7 +15,6 @@ from actionswire import headers as names
 from actionswire.codes import Code
 from mockgitea.core.calls import Method, Outcome
 from mockgitea.core.errors import Refusal
-from mockgitea.core.faults import Stage
 from mockgitea.core.journal import Entry
 from mockgitea.core.profiles import Dialect
 from mockgitea.transport import connect
@@ -23,7 +22,7 @@ from mockgitea.transport.asgi import Event, Receive, Scope, Send, is_disconnecte
 from mockgitea.transport.connect import Headers
 from mockgitea.transport.dialect import WireError, in_dialect
 from mockgitea.transport.fault_gate import FaultGate
-from mockgitea.transport.methods import Caller, Procedure, RunnerMethods
+from mockgitea.transport.methods import Caller, CallerGone, Procedure, Reply, RunnerMethods
 
 log = structlog.get_logger(__name__)
 
@@ -34,17 +33,13 @@ _SAFE_LENGTH_DIGITS: Final = 3
 """A Content-Length of so few digits is below the least `body_bytes_max` and needs no look."""
 
 
-class CallerGone(Exception):
-    """The connection closed before the request was complete."""
-
-
 class RunnerRpc:
     """ASGI handler for everything below `/api/actions/`.
 
     Args:
         methods: the table that gRPC shares.
         dialect: how refusals are spelled.
-        faults: consulted before and after the work.
+        faults: asked before and after the work.
         body_bytes_max: largest body, compressed or not.
         body_read_s: longest time a body may take to arrive.
         now_s: monotonic seconds, the same source that stamps `Entry.opened_s`.
@@ -74,15 +69,11 @@ class RunnerRpc:
         procedure = self._procedures.get(scope["path"])
         entry.method = Method.UNKNOWN_RPC if procedure is None else procedure.method
         try:
-            if self._faults.is_active:
-                await self._faults.pass_through(entry, Stage.BEFORE)
             if procedure is None or scope["method"] != "POST":
                 answer = self._no_method(scope, entry)
                 outcome = Outcome.UNIMPLEMENTED
             else:
                 answer, outcome = await self._call(procedure, scope, receive, entry)
-            if self._faults.is_active:
-                await self._faults.pass_through(entry, Stage.AFTER)
         except WireError as error:
             outcome = error.outcome
             entry.code = error.code
@@ -119,10 +110,16 @@ class RunnerRpc:
         entry.request = body
         request = codec.decode(body, procedure.request_type)
         try:
+            if self._faults.is_active:
+                caller.mishap = self._faults.begin_work(entry)
             reply = await self._methods.invoke(procedure, request, caller, entry)
+            if self._faults.is_active:
+                await self._faults.after_work(entry)
+            if reply.task_ids:
+                await self._check_delivery(reply, caller, entry)
         except Refusal as refusal:
             raise in_dialect(refusal, self._dialect) from refusal
-        except WireError:
+        except (WireError, CallerGone):
             raise
         except Exception as error:
             # The outermost net of a call: the peer learns a number to look up, never the text of our own bug.
@@ -133,6 +130,11 @@ class RunnerRpc:
         gzip_from = procedure.gzip_from if accept is not None and connect.accepts_gzip(accept) else None
         fields, body = connect.success(codec, raw, gzip_from=gzip_from, extra=reply.headers)
         return (200, fields, body), reply.outcome
+
+    async def _check_delivery(self, reply: Reply, caller: Caller, entry: Entry) -> None:
+        if self._faults.is_of_a_killed_server(entry):
+            raise CallerGone
+        await self._methods.give_back_if_late(reply, caller)
 
     def _read_head(self, headers: Mapping[bytes, bytes], caller: Caller, entry: Entry) -> bool:
         """Check what the headers say, note the deadline, and tell whether the body is gzip."""

@@ -188,6 +188,7 @@ def _job_entry(view: RunView, trail: Trail, index: int) -> Json:
         "status_word": status_word(status),
         "needs": list(job["needs"]),
         "runs_on": list(job["runs_on"]),
+        "failure_reason": job["failure_reason"],
         "duration": duration_text(job["started_us"], job["stopped_us"], status, view.now_us),
         "link": trail.job(view.run, job, index),
     }

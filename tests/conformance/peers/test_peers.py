@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from peers import Answer, ConnectRpcPeer, GrpcPeer, NodePeer, Peer, node_is_missing
+from peers import Answer, ConnectRpcPeer, GrpcPeer, LinePeer, Peer, go_peer, node_peer
 from serverproc import Mock, ServerProcess
 
 REGISTRATION_TOKEN = "peer-registration-token-0123456789"
 WORKFLOW = "on: push\njobs:\n  j:\n    runs-on: linux\n    steps:\n      - run: echo " + "x" * 3000 + "\n"
 PROFILES = ("gitea-1.27", "forgejo-15")
 PEERS = (
-    *(f"{name}-{format_}-{compression}" for name in ("connectrpc", "node") for format_ in ("proto", "json")
+    *(f"{name}-{form}-{compression}" for name in ("connectrpc", "node", "go") for form in ("proto", "json")
       for compression in ("identity", "gzip")),
     "grpc",
 )  # fmt: skip
@@ -32,15 +32,17 @@ def peer(request: pytest.FixtureRequest, mock: Mock) -> Iterator[Peer]:
     mock.control("POST", "/reset")
     name, _, options = str(request.param).partition("-")
     how = {"is_json": "json" in options, "is_gzip": "gzip" in options}
+    url = mock.ready["runner_url"]
     made: Peer
     if name == "grpc":
         made = GrpcPeer(mock.ready["grpc_address"])
-    elif name == "node":
-        if reason := node_is_missing():
-            pytest.skip(reason)
-        made = NodePeer(mock.ready["runner_url"], **how)
+    elif name == "connectrpc":
+        made = ConnectRpcPeer(url, **how)
     else:
-        made = ConnectRpcPeer(mock.ready["runner_url"], **how)
+        command, reason = node_peer() if name == "node" else go_peer()
+        if reason:
+            pytest.skip(reason)
+        made = LinePeer(command, url, **how)
     yield made
     made.close()
 

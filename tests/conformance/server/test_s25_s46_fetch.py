@@ -296,7 +296,7 @@ def journal(mock: Mock) -> list[dict[str, str]]:
 def test_s40_dropped_fetch_gives_the_job_back(mock: Mock) -> None:
     run_id, version = drop_during_fetch(mock)
     job = eventually(lambda: mock.job(run_id, "a"), lambda job: job["status"] == "waiting")
-    assert not job["task_id"]
+    assert job["task"] is None
     other = mock.runner(name="r2")
     answer = mock.fetch(other, version)
     assert answer.HasField("task")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from actionsrunner.commands.generate_config import render_config
 from actionsrunner.config import load_config, parse_config
 from actionsrunner.exits import Exit
 from actionsrunner.settings import KEYS
+from actionsrunner.strategy_keys import STRATEGY_KEYS
 
 HEAVY = ("httpx", "fastapi", "sqlalchemy", "grpc", "google.protobuf", "mockgitea", "actionsrunner.engine", "structlog")
 
@@ -50,6 +52,14 @@ def test_generated_config_gives_the_defaults_without_a_warning() -> None:
     config = parse_config(render_config(), "generated")
     assert config.values == load_config(None).values
     assert config.warnings == ()
+    # What a strategy takes by itself stays its own business, so those keys are there as comments.
+    assert config.given == {key.name for key in KEYS} - {key.name for key in STRATEGY_KEYS}
+
+
+def test_generated_config_without_its_comment_marks_is_valid_too() -> None:
+    text = re.sub(r"^( *)#(?=\w)", r"\1", render_config(), flags=re.MULTILINE)
+    config = parse_config(text, "generated")
+    assert config.values == load_config(None).values
     assert config.given == {key.name for key in KEYS}
 
 

@@ -141,3 +141,26 @@ def test_held_calls_do_not_keep_the_server_from_stopping() -> None:
             assert (await held).status_code == 200
 
     asyncio.run(scenario())
+
+
+def test_control_token_guards_page_and_metrics_and_leaves_health_open() -> None:
+    async def scenario() -> None:
+        async with running(control_token="the-token") as (_, runner, control):
+            guarded = ["/", "/runs.json", "/runners", "/runs/1", "/runs/1/jobs/1/logs", "/metrics", "/nope"]
+            for path in guarded:
+                for right in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic !"}):
+                    answer = await control.get(path, headers=right)
+                    assert answer.status_code == 401, path
+                    assert answer.headers["www-authenticate"].startswith("Basic ")
+                bearer = await control.get(path, headers={"Authorization": "Bearer the-token"})
+                basic = await control.get(path, auth=("anybody", "the-token"))
+                assert bearer.status_code == basic.status_code != 401, path
+            poll = await control.post("/runs/1/jobs/1", json={})
+            assert poll.status_code == 401
+            api = await control.get("/control/v1/version", auth=("anybody", "the-token"))
+            assert api.status_code == 401, "a browser sends Basic to the API for other sites too"
+            for path in ("/healthz", "/readyz", "/version", "/openapi.json", "/docs", "/assets/mockgitea/page.css"):
+                assert (await control.get(path)).status_code == 200, path
+            assert (await runner.get("/demo/demo/actions")).status_code == 200, "the runner port has no such token"
+
+    asyncio.run(scenario())

@@ -1,8 +1,12 @@
 import json
+import logging
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from mockgitea import __version__, cli
 
@@ -44,6 +48,17 @@ def test_an_unknown_command_is_refused_with_exit_code_two(capsys: pytest.Capture
     assert "serve" in capsys.readouterr().err
 
 
+@pytest.fixture(autouse=True)
+def restored_logging() -> Iterator[None]:
+    """`serve` configures logging for its process; later tests must not write to this test's streams."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
 @pytest.fixture
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.environ", {})
@@ -81,8 +96,21 @@ def test_serve_help_has_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
     assert not [name for name in table() if flag_name(name) not in shown]
 
 
-def test_serve_refuses_a_database_that_is_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_refuses_a_database_that_is_no_database(tmp_path: Path) -> None:
     file = tmp_path / "x.db"
     file.write_text("this is no database, and never was one, whatever its name says\n" * 40)
-    assert cli.main(["serve", "--port", "0", "--control-port", "0", "--database", str(file)]) == 2
-    assert "database" in capsys.readouterr().err
+    command = [sys.executable, "-m", "mockgitea", "serve", "--port", "0", "--control-port", "0"]
+    done = subprocess.run([*command, "--database", str(file)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "database" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("place", ["nowhere/ready.json", "."])
+def test_serve_refuses_a_ready_file_that_cannot_be_written(tmp_path: Path, place: str) -> None:
+    command = [sys.executable, "-m", "mockgitea", "serve", "--port", "0", "--control-port", "0", "--ready-file", place]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "mockgitea: error: ready_file: cannot write" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

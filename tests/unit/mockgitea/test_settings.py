@@ -64,6 +64,8 @@ def test_parse_reads_units_and_lists(name: str, text: str, value: object) -> Non
         ({"api_token": "with space"}, "api_token"),
         ({"database": ""}, "database"),
         ({"database": "/no/such/folder/x.db"}, "database"),
+        ({"database": "file:x?mode=memory"}, "database"),
+        ({"repositories": "o/" + "n" * 101}, "repositories"),
     ],
 )
 def test_wrong_and_contradictory_settings_are_named(flags: dict[str, str], named: str) -> None:

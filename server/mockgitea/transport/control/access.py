@@ -32,12 +32,14 @@ class ControlAccess:
 
     def __call__(self, request: Request) -> None:
         """Let the call pass, or raise `ControlTokenWrong`; the comparison takes the same time for every wrong token."""
-        if self._token and not hmac.compare_digest(_presented(request).encode(), self._token):
+        if self._token and not hmac.compare_digest(
+            presented_token(request.headers.get("authorization", "")).encode(), self._token
+        ):
             raise ControlTokenWrong
 
 
-def _presented(request: Request) -> str:
-    header = request.headers.get("authorization", "")
+def presented_token(header: str) -> str:
+    """Return the token of an Authorization header; empty when there is none."""
     for scheme in _SCHEMES:
         if header.lower().startswith(scheme):
             return header[len(scheme) :].strip()

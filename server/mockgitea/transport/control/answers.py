@@ -268,26 +268,6 @@ class JournalAnswer(BaseModel):
     evicted_total: int = Field(description="How many of them the bounded journal has dropped.")
 
 
-class FaultAnswer(BaseModel):
-    """One fault rule."""
-
-    name: str
-    kind: str
-    method: str
-    stage: str
-    times: int | None = Field(description="How many calls it hits in all; null for every one.")
-    delay_s: float
-    code: str
-    hits: int = Field(description="How many calls it has hit.")
-    left: int | None = Field(description="How many it will still hit; null for every one.")
-
-
-class FaultsAnswer(BaseModel):
-    """All fault rules, in the order in which they are asked."""
-
-    faults: list[FaultAnswer]
-
-
 class VersionAnswer(BaseModel):
     """What this server is."""
 

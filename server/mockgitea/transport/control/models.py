@@ -8,9 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from actionswire.codes import Code
 from mockgitea.core.errors import InvalidInput
-from mockgitea.core.faults import DELAY_S_MAX, FaultKind, Stage
 
 ID_MAX: Final = 2**63 - 1
 """The largest number that SQLite stores as an integer."""
@@ -171,19 +169,3 @@ class SettingsChange(Strict):
         le=100_000,
         description="Look-ups of FetchTask at once before it is throttled, where the profile does; 0: every one is.",
     )
-
-
-class NewFault(Strict):
-    """A fault rule: what happens to which calls."""
-
-    name: str = Field(min_length=1, max_length=100, description="A name of your choice, to remove or release it by.")
-    kind: FaultKind = Field(
-        strict=False, description="`refuse` answers with an error, `delay` waits, `hold` waits until released."
-    )
-    method: str = Field(default="*", max_length=NAME_LENGTH_MAX, description="`*`, or a method such as `FetchTask`.")
-    stage: Stage = Field(
-        default=Stage.BEFORE, strict=False, description="`before` the server acts, or `after`: the answer is lost."
-    )
-    times: int | None = Field(default=None, ge=1, le=ID_MAX, description="How many calls it hits; absent: every one.")
-    delay_s: float = Field(default=0.0, ge=0, le=DELAY_S_MAX, description="Seconds, for `delay` only.")
-    code: Code = Field(default=Code.UNAVAILABLE, strict=False, description="Connect code of a `refuse`.")

@@ -9,11 +9,13 @@ from starlette.routing import Match
 
 from mockgitea.transport.control.access import ControlAccess
 from mockgitea.transport.control.errors import ControlRoute, ErrorAnswer
+from mockgitea.transport.control.faults import FaultRoutes
 from mockgitea.transport.control.runners import RunnerRoutes
 from mockgitea.transport.control.runs import RunRoutes
 from mockgitea.transport.control.server import ServerRoutes
 from mockgitea.transport.control.traffic import TrafficRoutes
 from mockgitea.transport.control.vault import VaultRoutes
+from mockgitea.transport.control.verification import VerificationRoutes
 
 if TYPE_CHECKING:
     from mockgitea.app import App
@@ -59,7 +61,15 @@ def build_control(app: "App") -> APIRouter:
     router = APIRouter(
         prefix=PREFIX, route_class=GuardedRoute, responses=_error_answers(), dependencies=[bearer], tags=["control"]
     )
-    for routes in (RunRoutes(app), RunnerRoutes(app), VaultRoutes(app), TrafficRoutes(app), ServerRoutes(app)):
+    for routes in (
+        RunRoutes(app),
+        RunnerRoutes(app),
+        VaultRoutes(app),
+        TrafficRoutes(app),
+        FaultRoutes(app),
+        VerificationRoutes(app),
+        ServerRoutes(app),
+    ):
         routes.register(router)
     _refuse_the_rest(router)
     return router

@@ -59,6 +59,7 @@ class ServerRoutes:
             self._services.clock.advance(body.seconds)
         except ValueError as error:
             raise InvalidInput(str(error), field="seconds") from error
+        await self._app.faults.settle()
         return await self.get_clock()
 
     async def run_maintenance(self, name: Annotated[str, Path(max_length=models.NAME_LENGTH_MAX)]) -> dict[str, Any]:
@@ -78,6 +79,7 @@ class ServerRoutes:
     async def settle(self) -> Response:
         """Wait until everything that is queued inside the server has been done."""
         await self._services.settle()
+        await self._app.faults.settle()
         return Response(status_code=204)
 
     async def reset(self) -> Response:

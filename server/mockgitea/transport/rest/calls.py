@@ -15,10 +15,9 @@ from mockgitea.core.profiles import Profile
 from mockgitea.service.container import Services
 from mockgitea.storage.repositories import RepositoryRecord, owner_id_of
 from mockgitea.transport.rest.bodies import Body, read_body
-from mockgitea.transport.rest.errors import bad_request, not_found
+from mockgitea.transport.rest.errors import not_found
 from mockgitea.transport.rest.shapes import Links
 
-API_PREFIX: Final = "/api/v1"
 PAGE_ROWS_DEFAULT: Final = 30
 PAGE_ROWS_MAX: Final = 50
 ID_MAX: Final = 2**63 - 1
@@ -172,11 +171,6 @@ def empty(status: int) -> Response:
 def token_owner(services: Services) -> str:
     """Return the owner whom the API token stands for: the owner of the first configured repository."""
     return services.settings.repositories[0].partition("/")[0] if services.settings.repositories else ""
-
-
-def query_status_error(word: str) -> Exception:
-    """Build the 400 of an unknown `?status=`."""
-    return bad_request(f"Invalid status {word}")
 
 
 def _number(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from sqlalchemy import Connection
 from starlette.responses import JSONResponse, Response
 
 from actionswire.labels import covers
@@ -10,7 +9,7 @@ from actionswire.result import Status
 from mockgitea.storage import page_queries
 from mockgitea.storage import rest_queries as queries
 from mockgitea.storage.rest_queries import RunFilter
-from mockgitea.transport.downloads import LogFile, log_file, log_response
+from mockgitea.transport.downloads import LogFile, log_response
 from mockgitea.transport.rest import forgejo_shapes, shapes
 from mockgitea.transport.rest.calls import Call
 from mockgitea.transport.rest.errors import bad_request, not_found, unprocessable
@@ -47,12 +46,18 @@ async def get_job(call: Call) -> Response:
 async def get_job_logs(call: Call) -> Response:
     """Answer a job's log as stored, also while it runs; 404 until there is a task and a stored row."""
     row = await _job(call)
-
-    def query(conn: Connection) -> LogFile:
-        task = page_queries.task_by_id(conn, row["task"]["id"]) if row["task"] else None
-        return log_file(conn, call.profile, task, workflow_file=row["run_workflow_file"], job_name=row["name"])
-
-    return log_response(call.services.store, await call.services.store.read(query))
+    task = row["task"]
+    if task is None:
+        raise not_found("job not started")
+    if task["is_log_expired"]:
+        raise not_found("logs have been cleaned up")
+    if not task["log_rows"]:
+        raise not_found()
+    task_id, rows = task["id"], task["log_rows"]
+    size = await call.services.store.read(lambda conn: page_queries.log_size(conn, task_id, rows))
+    stem = row["run_workflow_file"].partition(".")[0] or row["run_workflow_file"]
+    file = LogFile(task_id=task_id, rows=rows, size_bytes=size, filename=f"{stem}-{row['name']}-{task_id}.log")
+    return log_response(call.services.store, file)
 
 
 async def list_tasks(call: Call) -> Response:

@@ -14,8 +14,9 @@ from actionswire.codes import HTTP_STATUS
 from mockgitea.core.errors import Refusal
 from mockgitea.service.container import Services
 from mockgitea.transport.rest.access import check_token
-from mockgitea.transport.rest.calls import API_PREFIX, Call, Handler, ScopeKind
+from mockgitea.transport.rest.calls import Call, Handler, ScopeKind
 from mockgitea.transport.rest.errors import RestRefusal, not_found
+from mockgitea.transport.rest.shapes import API_PREFIX
 from mockgitea.transport.rest.table import routes
 
 log = structlog.get_logger(__name__)

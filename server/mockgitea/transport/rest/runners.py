@@ -20,7 +20,8 @@ async def registration_token(call: Call) -> Response:
 async def list_runners(call: Call) -> Response:
     """Answer the runners of a scope, most recently seen first."""
     scope = await call.scope()
-    owners = await _visible_owners(call, scope) if call.query_flag("visible") else set()
+    is_wider = call.profile.family is Family.FORGEJO and call.query_flag("visible")
+    owners = await _visible_owners(call, scope) if is_wider else set()
     found = [each for each in call.services.directory.all() if _is_in(each, scope) or _scope_of(each) in owners]
     if call.profile.has_disabled_runners and call.query("disabled"):
         wanted = call.query_flag("disabled")

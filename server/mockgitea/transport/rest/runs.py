@@ -11,8 +11,8 @@ from mockgitea.storage import rest_queries as queries
 from mockgitea.storage.reruns import Rerun
 from mockgitea.storage.rest_queries import RunFilter
 from mockgitea.transport.rest import forgejo_shapes, shapes
-from mockgitea.transport.rest.calls import Call, empty, query_status_error
-from mockgitea.transport.rest.errors import RestRefusal, not_found
+from mockgitea.transport.rest.calls import Call, empty
+from mockgitea.transport.rest.errors import RestRefusal, bad_request, not_found
 from mockgitea.transport.rest.status_words import status_named, statuses_of_filter
 
 _HEADS = "refs/heads/"
@@ -67,7 +67,7 @@ async def delete_run(call: Call) -> Response:
     try:
         await call.services.runs.delete(row["id"])
     except InvalidInput:
-        raise RestRefusal(400, "this workflow run is not done") from None
+        raise bad_request("this workflow run is not done") from None
     return empty(204)
 
 
@@ -159,7 +159,7 @@ def gitea_statuses(call: Call) -> tuple[int, ...]:
     for word in call.queries("status"):
         statuses = statuses_of_filter(word)
         if statuses is None:
-            raise query_status_error(word)
+            raise bad_request(f"Invalid status {word}")
         wanted |= {int(status) for status in statuses}
     return tuple(sorted(wanted))
 
@@ -168,7 +168,7 @@ def _forgejo_statuses(call: Call) -> tuple[int, ...]:
     statuses = [(word, status_named(word)) for word in call.queries("status")]
     for word, status in statuses:
         if status is None:
-            raise RestRefusal(400, f"unknown status: {word}")
+            raise bad_request(f"unknown status: {word}")
     return tuple(int(status) for _, status in statuses if status is not None)
 
 
@@ -177,7 +177,7 @@ async def _rerun(call: Call, row: dict[str, Any], *, job_row_id: int | None = No
     try:
         return await call.services.runs.rerun(row["id"], job_row_id=job_row_id, failed_only=failed_only)
     except InvalidInput as refusal:
-        raise RestRefusal(400, refusal.message) from refusal
+        raise bad_request(refusal.message) from refusal
 
 
 async def _cancelled(call: Call, *, force: bool) -> Response:

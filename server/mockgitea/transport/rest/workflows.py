@@ -74,7 +74,7 @@ async def _dispatched(call: Call, body: Body) -> EnqueuedRun:
         raise RestRefusal(403, f"workflow {row['file']!r} is disabled")
     try:
         return await call.services.runs.dispatch(
-            _full_name(call),
+            (await call.repository()).full_name,
             row["file"],
             ref=ref,
             inputs=body.texts("inputs"),
@@ -86,7 +86,8 @@ async def _dispatched(call: Call, body: Body) -> EnqueuedRun:
 
 async def _switched(call: Call, *, is_enabled: bool) -> Response:
     row = await _workflow(call)
-    await call.services.runs.set_workflow_enabled(_full_name(call), row["file"], is_enabled=is_enabled)
+    full_name = (await call.repository()).full_name
+    await call.services.runs.set_workflow_enabled(full_name, row["file"], is_enabled=is_enabled)
     return empty(204)
 
 
@@ -106,7 +107,3 @@ async def _workflow(call: Call) -> dict[str, Any]:
 async def _shape(call: Call, row: dict[str, Any]) -> dict[str, Any]:
     branch = (await call.repository()).default_branch
     return shapes.workflow(row, await call.repository_links(), default_branch=branch)
-
-
-def _full_name(call: Call) -> str:
-    return f"{call.path('owner')}/{call.path('repo')}"

@@ -22,7 +22,7 @@ async function answer({ service, method, request, headers, timeoutMs }) {
   const found = registry.getService(service).methods.find((one) => one.name === method);
   try {
     const message = fromJson(found.input, request);
-    const got = await transport.unary(found, undefined, timeoutMs ?? undefined, headers, message);
+    const got = await transport.unary(found, undefined, timeoutMs || undefined, headers, message);
     return { message: toJson(found.output, got.message), headers: Object.fromEntries(got.header.entries()) };
   } catch (cause) {
     const error = ConnectError.from(cause);

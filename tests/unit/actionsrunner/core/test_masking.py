@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from actionsrunner.core.masking import Masker
+from actionsrunner.core.masking import Masker, hidden_values
 
 SECRET = 'p4ss"w<rd&/ü'
 
@@ -84,3 +84,18 @@ def test_touches_tells_whether_a_value_is_inside() -> None:
     masker = Masker(["s3cret"])
     assert masker.touches("a s3cret")
     assert not masker.touches("a secret")
+
+
+def test_hidden_values_are_all_secrets_and_tokens_but_no_switches() -> None:
+    context = {
+        "token": "t1",
+        "gitea_runtime_token": "t2",
+        "forgejo_runtime_token": "t3",
+        "actions_id_token_request_token": "t4",
+        "forgejo_actions_id_token_request_token": "t5",
+        "event": {"token": "x"},
+        "actor": "mona",
+    }
+    secrets = {"A": "s1", "EMPTY": " ", "ACTIONS_STEP_DEBUG": "true", "ACTIONS_RUNNER_DEBUG": "true"}
+    assert hidden_values(secrets, context) == ["s1", "t1", "t2", "t3", "t4", "t5"]
+    assert Masker(hidden_values(secrets, context)).mask("this is true") == "this is true"

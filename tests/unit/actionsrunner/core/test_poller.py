@@ -1,6 +1,7 @@
 """The poll machine in virtual time: one event in, commands out."""
 
 import random
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -274,3 +275,8 @@ def test_one_seed_gives_one_trace() -> None:
 
     assert trace(5) == trace(5)
     assert trace(5) != trace(6)
+
+
+def test_request_key_is_a_random_uuid() -> None:
+    key = uuid.UUID(begun().fetch.request_key)
+    assert (key.version, key.variant) == (4, uuid.RFC_4122)

@@ -3,7 +3,6 @@
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,12 +56,12 @@ class Bench:
 
     def do(self, **changes: Any) -> None:
         """The job does something now."""
-        self.seen = replace(self.seen, **changes)
+        self.seen = self.seen._replace(**changes)
         self._step(Woke(self.seen))
 
     def rows(self, count: int) -> None:
         """The job appends rows; the loop wakes the machine only when it asked for it."""
-        self.seen = replace(self.seen, rows=self.seen.rows + count)
+        self.seen = self.seen._replace(rows=self.seen.rows + count)
         if isinstance(self.last, Wait) and self.last.rows is not None and self.seen.rows >= self.last.rows:
             self._step(Woke(self.seen))
 
@@ -97,7 +96,7 @@ class Bench:
             for command in commands[:-1]:
                 self.others.append(command)
                 if isinstance(command, AddSentinel):
-                    self.seen = replace(self.seen, rows=self.seen.rows + 1)
+                    self.seen = self.seen._replace(rows=self.seen.rows + 1)
             self.last = commands[-1]
             if not isinstance(self.last, Sent):
                 return
@@ -275,7 +274,7 @@ def test_step_that_moves_during_a_call_is_sent_after_it() -> None:
     def once(call: Sent) -> None:
         if not moved:
             moved.append(1)
-            bench.seen = replace(bench.seen, moves=1, rows=bench.seen.rows + 2)
+            bench.seen = bench.seen._replace(moves=1, rows=bench.seen.rows + 2)
 
     bench.during = once
     bench.rows(100)
@@ -396,7 +395,7 @@ def test_closing_without_rows_sends_a_sentinel() -> None:
 
 def test_closing_during_a_call_waits_for_it() -> None:
     bench = Bench(rtt_us=S)
-    bench.during = lambda call: setattr(bench, "seen", replace(bench.seen, ended=True))
+    bench.during = lambda call: setattr(bench, "seen", bench.seen._replace(ended=True))
     bench.rows(100)
     assert isinstance(bench.last, Done)
     assert [(call.index, call.rows, call.no_more) for call in bench.logs()] == [(0, 100, False), (100, 1, True)]
@@ -459,7 +458,7 @@ def test_final_state_is_repeated_until_the_outputs_are_confirmed() -> None:
 
     def confirm(call: Sent) -> None:
         if len([c for c in bench.states() if c.final]) == 3:
-            bench.seen = replace(bench.seen, outputs_waiting=False)
+            bench.seen = bench.seen._replace(outputs_waiting=False)
 
     bench.during = confirm
     assert bench.close() is Ending.DELIVERED

@@ -9,7 +9,6 @@ from actionsrunner.engine.variables import (
     configured_variables,
     file_prefixes,
     image_os,
-    masked_values,
     runner_context,
     runner_variables,
     step_debug,
@@ -116,13 +115,3 @@ def test_step_debug_is_asked_for_in_three_ways() -> None:
     assert step_debug(other, options())
     assert step_debug(task(), options(step_debug=True))
     assert not step_debug(task(), options())
-
-
-def test_masked_values_are_all_secrets_and_tokens() -> None:
-    spec = TaskSpec(
-        id=1,
-        payload=b"",
-        context={"token": "t1", "gitea_runtime_token": "t2", "actions_id_token_request_token": "t3"},
-        secrets={"A": "s1", "EMPTY": "", "ACTIONS_STEP_DEBUG": "true"},
-    )
-    assert masked_values(spec, "gitea") == ["s1", "t1", "t2", "t3"]

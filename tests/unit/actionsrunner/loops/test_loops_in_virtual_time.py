@@ -208,7 +208,7 @@ def test_rows_are_masked_and_outputs_with_secrets_are_skipped() -> None:
     server.tasks.append(task)
     run_virtual(Lab(server, job).poll.run())
     assert server.rows[1][:2] == ["key *** and *** and ***", "***"]
-    assert [row for row in server.rows[1] if "Skip output" in row and "s3cret" not in row]
+    assert [row for row in server.rows[1] if "is dropped" in row and "s3cret" not in row]
     outputs = [dict(request.outputs) for request in server.requests("UpdateTask") if request.outputs]
     assert outputs == [{"good": "v?"}]
 

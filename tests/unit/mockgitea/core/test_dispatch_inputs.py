@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockgitea.core.dispatch_inputs import event_inputs, typed_inputs
+from mockgitea.core.dispatch_inputs import declared_only, event_inputs, typed_inputs
 from mockgitea.core.errors import InvalidInput
 from mockgitea.core.workflow_model import InputSpec
 
@@ -55,3 +55,11 @@ def test_required_input_without_value_or_default_is_refused() -> None:
         with pytest.raises(InvalidInput, match=r"inputs\.a: is required"):
             typed_inputs(specs, given)
     assert typed_inputs({"a": InputSpec(name="a", is_required=True, default="x")}, {}) == {"a": "x"}
+
+
+def test_declared_only_drops_what_the_file_does_not_know() -> None:
+    assert declared_only(SPECS, {"text": "x", "nope": "1"}) == {"text": "x"}
+
+
+def test_declared_only_reads_a_checked_box_as_true() -> None:
+    assert declared_only(SPECS, {"text": "on", "flag": "on"}) == {"text": "on", "flag": "true"}

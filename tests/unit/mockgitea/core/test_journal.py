@@ -96,6 +96,22 @@ def test_reset_keeps_only_calls_in_progress() -> None:
     assert journal.in_progress == 0
 
 
+def test_reset_while_calls_are_open_keeps_numbers_unique_and_the_budget_right() -> None:
+    journal = Journal(entries_max=5, bytes_max=100)
+    for _ in range(3):
+        journal.close(opened(journal), 2.0)
+    still_open = opened(journal)
+    journal.reset()
+    later = opened(journal)
+    later.request = b"x" * 60
+    journal.close(later, 2.0)
+    assert [entry.number for entry in journal] == [1, 2]
+    assert journal.bytes_kept == 60
+    journal.close(still_open, 2.0)
+    journal.clear()
+    assert journal.bytes_kept == 0
+
+
 @given(
     st.integers(0, 5),
     st.integers(0, 200),
@@ -135,3 +151,35 @@ def test_calls_are_the_sum_of_outcomes_and_of_entries_kept_and_evicted(
     assert counters.snapshot()["calls"].get("Ping", {}) == dict(outcomes)
     kept = sum(len(entry.request) + len(entry.response) for entry in journal)
     assert journal.bytes_kept == kept
+
+
+def test_watcher_hears_every_close_until_it_is_taken_off() -> None:
+    journal = Journal(entries_max=2, bytes_max=100)
+    heard: list[int] = []
+
+    def watcher() -> None:
+        heard.append(journal.closed_total)
+
+    journal.watch(watcher)
+    journal.close(journal.open(0, 0.0), 1.0)
+    assert heard == [1]
+    journal.unwatch(watcher)
+    journal.close(journal.open(0, 0.0), 1.0)
+    assert heard == [1]
+
+
+def test_closed_after_counts_the_calls_that_had_begun() -> None:
+    journal = Journal(entries_max=9, bytes_max=100)
+    first, second = journal.open(0, 0.0), journal.open(0, 0.0)
+    journal.close(first, 1.0)
+    third = journal.open(0, 0.0)
+    assert (first.closed_after, second.closed_after, third.number) == (2, 0, 3)
+
+
+def test_headers_count_as_kept_bytes_and_leave_with_their_entry() -> None:
+    journal = Journal(entries_max=9, bytes_max=10)
+    for _ in range(2):
+        entry = journal.open(0, 0.0)
+        entry.headers = [(b"abc", b"defgh")]
+        journal.close(entry, 1.0)
+    assert (len(journal), journal.bytes_kept) == (1, len(entry.head))

@@ -181,6 +181,12 @@ def test_detail_says_why_a_job_does_not_run(
     assert answer["state"]["currentJob"]["detail"] == expected
 
 
+def test_forgejo_details_say_why_a_job_failed_before_any_runner_saw_it() -> None:
+    spoilt = JOB | {"status": 2, "failure_reason": "runs-on: <nothing>"}
+    shown = page_answer(profile("forgejo-15"), latest(jobs=[spoilt]), JobView(job=spoilt))
+    assert shown["state"]["currentJob"]["details"] == ["runs-on: &lt;nothing&gt;"]
+
+
 def test_forgejo_html_escapes_what_people_wrote() -> None:
     hostile = view(run={"actor": "<i>", "title": "<i>", "commit_sha": "<i>"})
     answer = page_answer(profile("forgejo-15"), hostile, JobView(job=JOB | {"status": 5, "runs_on": ["<i>"]}))

@@ -1,5 +1,6 @@
 """When a page shows a row, computed from what was stored when."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from actionswire.result import Result, Status
@@ -14,12 +15,12 @@ class Page:
     """A model opened at 0 whose page polls at 0.1 s, 1.1 s, 2.1 s and so on."""
 
     def __init__(self) -> None:
-        self.sights: dict[int, float] = {}
-        self.model = PageModel(assigned_us=0, phase_us=PHASE, any_step=True, on_row=self._seen)
+        self.seen: list[float] = []
+        self.model = PageModel(assigned_us=0, phase_us=PHASE, any_step=True, on_rows=self._seen)
 
-    def _seen(self, number: int, row_us: int, seen_us: int) -> None:
-        assert number not in self.sights
-        self.sights[number] = seen_us / SECOND
+    def _seen(self, times_us: Sequence[int], seen_us: int) -> None:
+        assert max(times_us) < seen_us
+        self.seen += [seen_us / SECOND] * len(times_us)
 
     def rows(self, count: int, at_s: float) -> None:
         at_us = round(at_s * SECOND)
@@ -29,9 +30,9 @@ class Page:
         reports = [StepReport(number=number, **step) for number, step in enumerate(steps)]
         self.model.reported(reports, status, round(at_s * SECOND))
 
-    def end(self, at_s: float = 100.0) -> dict[int, float]:
+    def end(self, at_s: float = 100.0) -> list[float]:
         self.model.look(round(at_s * SECOND))
-        return self.sights
+        return self.seen
 
 
 STARTED = {"started_us": SECOND}
@@ -46,7 +47,7 @@ def test_a_row_is_seen_at_the_first_tick_after_rows_and_state_are_stored() -> No
     page.report(3.0, STARTED, {})
     page.rows(2, 5.0)
     page.report(8.0, STARTED | {"log_length": 2}, {})
-    assert page.end() == {0: 8.1, 1: 8.1}
+    assert page.end() == [8.1, 8.1]
 
 
 def test_a_covered_row_that_is_stored_later_is_seen_after_it_is_stored() -> None:
@@ -54,19 +55,19 @@ def test_a_covered_row_that_is_stored_later_is_seen_after_it_is_stored() -> None
     page.report(3.0, STARTED | {"log_length": 3}, {})
     page.rows(1, 5.0)
     page.rows(2, 9.0)
-    assert page.end() == {0: 5.1, 1: 9.1, 2: 9.1}
+    assert page.end() == [5.1, 9.1, 9.1]
 
 
 def test_rows_before_the_first_step_need_no_state() -> None:
     page = Page()
     page.rows(2, 4.0)
-    assert page.end() == {0: 4.1, 1: 4.1}
+    assert page.end() == [4.1, 4.1]
 
 
 def test_the_very_first_poll_brings_no_rows() -> None:
     page = Page()
     page.rows(1, 0.05)
-    assert page.end() == {0: 1.1}
+    assert page.end() == [1.1]
 
 
 def test_two_changes_between_two_ticks_are_seen_together() -> None:
@@ -76,7 +77,7 @@ def test_two_changes_between_two_ticks_are_seen_together() -> None:
     page.report(4.3, STARTED | {"log_length": 1}, {})
     page.rows(1, 5.2)
     page.report(6.5, STARTED | {"log_length": 2}, {})
-    assert page.end() == {0: 5.1, 1: 7.1}
+    assert page.end() == [5.1, 7.1]
 
 
 def test_the_page_stops_after_the_answer_that_says_done_so_later_rows_stay_unseen() -> None:
@@ -85,7 +86,7 @@ def test_the_page_stops_after_the_answer_that_says_done_so_later_rows_stay_unsee
     page.rows(1, 4.0)
     page.report(5.0, done, status=Status.SUCCESS)
     page.rows(1, 9.0)
-    assert page.end() == {0: 4.1}
+    assert page.end() == [4.1]
     assert page.model.unseen == 1
 
 
@@ -94,7 +95,7 @@ def test_rows_after_the_last_step_appear_once_its_end_is_stored() -> None:
     page.report(2.0, STARTED)
     page.rows(3, 4.0)
     page.report(6.0, STARTED | {"result": Result.SUCCESS, "stopped_us": 6 * SECOND, "log_length": 2})
-    assert page.end() == {0: 6.1, 1: 6.1, 2: 6.1}
+    assert page.end() == [6.1, 6.1, 6.1]
 
 
 def test_a_task_that_the_server_stops_shows_uncovered_rows_under_the_last_step_that_ran() -> None:
@@ -102,4 +103,4 @@ def test_a_task_that_the_server_stops_shows_uncovered_rows_under_the_last_step_t
     page.report(2.0, STARTED, {})
     page.rows(1, 4.0)
     page.model.stopped(Status.FAILURE, 8 * SECOND)
-    assert page.end() == {0: 8.1}
+    assert page.end() == [8.1]

@@ -40,7 +40,7 @@ def test_defaults_are_those_of_the_documentation() -> None:
     assert [shape.name for shape in scenario.workload.shapes] == ["chatty", "bursty-install", "quiet-download"]
     assert scenario.workload.arrivals.kind is ArrivalKind.NONE
     assert scenario.link.round_trip_us == 0
-    assert (scenario.strategies[0].pool.idle_max, scenario.strategies[0].pool.idle_timeout_us) == (10, 90_000_000)
+    assert scenario.strategies[0].pool == {}
 
 
 def test_everything_that_can_be_said_is_read(tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ workload:
   job_s: 100
   arrivals: {process: poisson, per_hour: 7.5, start_s: 3}
 strategies:
-  - {name: current, label: slow, poll: {interval_us: 9}, report: {log_batch_rows: 7}}
-  - {name: current, pool: {idle_max: 2, idle_timeout_s: 5}}
+  - {name: current, label: slow, poll: {fetch_interval: 9s}, report: {log_report_batch_size: 7}}
+  - {name: current, pool: {idle_connections: 2, idle_timeout: 5s}}
 downtimes: [{kind: black-hole, at_s: 10, for_s: 20}, {kind: refused, at_s: 40, for_s: 1}]
 server: {zombie_timeout_s: 60, max_concurrent_task_picks: 4}
 link: {round_trip_s: 0.02, tls: false}
@@ -73,7 +73,7 @@ profile: gitea-1.25
     assert scenario.workload.shapes[0].step_us == 20_000_000
     assert [row.text for row in scenario.workload.shapes[0].rows] == ["begin", "middle of it", "end"]
     assert [choice.title for choice in scenario.strategies] == ["slow", "current"]
-    assert scenario.strategies[0].poll == {"interval_us": 9}
+    assert scenario.strategies[0].poll == {"fetch_interval": "9s"}
     assert scenario.downtimes[0].kind is DownKind.BLACK_HOLE
     assert scenario.downtimes[0].end_us == 30_000_000
     assert scenario.server == {"zombie_timeout_s": 60.0, "max_concurrent_task_picks": 4}

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from actionswire.result import Result
+from asyncwait import until
 from mockgitea.core.errors import LimitExceeded, LogSealed, ServerFault
 from mockgitea.service import logs as ingestion
 from mockgitea.storage.logs import read_rows
@@ -170,9 +171,8 @@ def test_full_mailbox_waits_and_then_refuses_and_a_vanished_caller_doubles_nothi
 
         object.__setattr__(box.services.store, "write", slow)
         callers = [asyncio.ensure_future(box.rows(record, task, 2 * n, "a", "b")) for n in range(4)]
-        await asyncio.sleep(0.2)
+        await until(lambda: any(caller.done() for caller in callers))
         refused = [caller for caller in callers if caller.done()]
-        assert refused
         assert all(isinstance(caller.exception(), LimitExceeded) for caller in refused)
         callers[0].cancel()
         opened.set()

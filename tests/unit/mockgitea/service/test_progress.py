@@ -1,5 +1,7 @@
 """UpdateTask through the service: heartbeats, steps, results, outputs, what follows."""
 
+import asyncio
+
 import pytest
 from sqlalchemy import select
 
@@ -184,3 +186,45 @@ def test_forgejo_bumps_the_runners_scope_on_every_final_report() -> None:
             assert box.services.versions.current(0, 0) == version + 1
 
     in_box(body, "forgejo-15")
+
+
+def test_repeated_report_is_a_sign_of_life_and_changes_no_step() -> None:
+    async def body(box: Box) -> None:
+        record = await box.runner()
+        await box.enqueue()
+        task = (await box.take(record)).task_id
+        running = StepReport(number=0, started_us=1_700_000_000 * S, log_index=2, log_length=3)
+        for _ in range(3):
+            box.clock.advance(10)
+            await box.report(record, task, Result.UNSPECIFIED, running)
+            first = (await box.steps(task))[0]
+            assert (first.status, first.log_index, first.log_length) == (Status.RUNNING, 2, 3)
+            assert (await box.task_row(task)).updated_us == box.clock.now_us()
+
+    in_box(body)
+
+
+def test_a_report_like_the_one_before_the_last_is_applied_again() -> None:
+    async def body(box: Box) -> None:
+        record = await box.runner()
+        await box.enqueue()
+        task = (await box.take(record)).task_id
+        for length in (3, 4, 3):
+            report = StepReport(number=0, started_us=1_700_000_000 * S, log_index=2, log_length=length)
+            await box.report(record, task, Result.UNSPECIFIED, report)
+            assert (await box.steps(task))[0].log_length == length
+
+    in_box(body)
+
+
+def test_reports_of_one_batch_are_applied_in_their_order() -> None:
+    async def body(box: Box) -> None:
+        record = await box.runner()
+        await box.enqueue()
+        task = (await box.take(record)).task_id
+        reports = [StepReport(number=0, started_us=1_700_000_000 * S, log_length=length) for length in (3, 4, 3, 5, 3)]
+        await box.report(record, task, Result.UNSPECIFIED, reports[0])
+        await asyncio.gather(*(box.report(record, task, Result.UNSPECIFIED, report) for report in reports))
+        assert (await box.steps(task))[0].log_length == 3
+
+    in_box(body)

@@ -102,17 +102,21 @@ def test_stored_file_can_be_enqueued_and_dispatched_by_name() -> None:
 
 
 def test_disabled_file_starts_nothing() -> None:
+    source = "on: [push, workflow_dispatch]\n" + ONE
+
     async def body(bench: Bench) -> None:
         runs = bench.services.runs
-        made = await bench.enqueue(ONE, workflow_file="ci.yml")
+        made = await bench.enqueue(source, workflow_file="ci.yml")
         await bench.finish(await bench.fetch_some())
         await runs.set_workflow_enabled("demo/demo", "ci.yml", is_enabled=False)
         with pytest.raises(InvalidInput, match="is disabled"):
-            await bench.enqueue(ONE, workflow_file="ci.yml")
+            await bench.enqueue(source, workflow_file="ci.yml")
+        with pytest.raises(InvalidInput, match="is disabled"):
+            await runs.dispatch("demo/demo", "ci.yml", ref="main", inputs={})
         with pytest.raises(InvalidInput, match="is disabled"):
             await runs.rerun(made.run_id)
         await runs.set_workflow_enabled("demo/demo", "ci.yml", is_enabled=True)
-        await bench.enqueue(ONE, workflow_file="ci.yml")
+        await bench.enqueue(source, workflow_file="ci.yml")
 
     on_bench("gitea-1.27", body)
 

@@ -60,3 +60,28 @@ def test_view_of_an_error_shows_its_code() -> None:
 def test_view_of_a_page_has_no_bodies() -> None:
     shown = view(closed(Method.PAGE, b"", b"", content_type="", path="/x"))
     assert (shown["request"], shown["response"], shown["path"]) == (None, None, "/x")
+
+
+def test_view_of_times_that_json_cannot_spell_shows_the_nearest() -> None:
+    rows = [pb.LogRow(time={"seconds": 2**63 - 1, "nanos": -5}, content="late"), pb.LogRow(time={"seconds": -(2**63)})]
+    state = pb.TaskState(id=1, started_at={"seconds": -(2**63)}, steps=[pb.StepState(stopped_at={"nanos": 2**31 - 1})])
+    log = view(closed(Method.UPDATE_LOG, pb.UpdateLogRequest(rows=rows).SerializeToString(), b""))
+    task = view(
+        closed(Method.UPDATE_TASK, pb.UpdateTaskRequest(state=state, outputs={"k": "v"}).SerializeToString(), b"")
+    )
+    assert log["request"]["rows"][0] == {"time": "9999-12-31T23:59:59Z", "content": "late"}
+    assert log["request"]["rows"][1] == {"time": "0001-01-01T00:00:00Z"}
+    assert task["request"]["state"]["startedAt"] == "0001-01-01T00:00:00Z"
+    assert task["request"]["outputs"] == {"k": "v"}
+    json.dumps([log, task])
+
+
+def test_view_shows_headers_without_secrets() -> None:
+    headers = [
+        (b"User-Agent", b"r/1"), (b"x-runner-token", b"hunter2"), (b"authorization", b"hunter2"),
+        (b"cookie", b"hunter2"), (b"x-api-secret", b"hunter2"), (b"x-runner-uuid", b"u"),
+    ]  # fmt: skip
+    shown = view(closed(Method.FETCH_TASK, b"", b"", headers=headers, peer="127.0.0.1:9"))
+    assert "hunter2" not in json.dumps(shown)
+    assert (shown["headers"]["user-agent"], shown["headers"]["x-runner-uuid"]) == ("r/1", "u")
+    assert shown["peer"] == "127.0.0.1:9"

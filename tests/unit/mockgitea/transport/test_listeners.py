@@ -106,3 +106,51 @@ def test_a_listener_that_never_started_closes_its_socket() -> None:
     bound = bind("127.0.0.1", 0, setting="port")
     asyncio.run(Listener(hello, bound).close())
     assert bound.fileno() == -1
+
+
+def test_a_paused_listener_refuses_keeps_its_port_and_resumes() -> None:
+    async def scenario() -> None:
+        supervisor = Supervisor()
+        listener = Listener(hello, bind("127.0.0.1", 0, setting="port"))
+        await listener.start(supervisor)
+        for _ in range(2):
+            await listener.pause()
+            await listener.pause()
+            with pytest.raises(ConnectionRefusedError):
+                await request(listener.port)
+            with pytest.raises(SettingError), bind("127.0.0.1", listener.port, setting="port") as thief:
+                thief.listen()
+            await listener.resume()
+            await listener.resume()
+            assert (await request(listener.port)).endswith(b"hello")
+        await listener.pause()
+        await listener.close()
+        await supervisor.close()
+        bind("127.0.0.1", listener.port, setting="port").close()
+
+    asyncio.run(scenario())
+
+
+def test_cut_resets_open_connections_and_drain_closes_idle_ones() -> None:
+    async def scenario() -> None:
+        supervisor = Supervisor()
+        listener = Listener(hello, bind("127.0.0.1", 0, setting="port"))
+        await listener.start(supervisor)
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"hello")
+        assert listener.cut() == 1
+        with pytest.raises(ConnectionResetError):
+            await reader.read()
+        writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"hello")
+        await listener.drain()
+        assert await reader.read() == b""
+        writer.close()
+        assert listener.cut() == 0
+        await listener.close()
+        await supervisor.close()
+
+    asyncio.run(scenario())

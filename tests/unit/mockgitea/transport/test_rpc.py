@@ -82,7 +82,7 @@ def test_fetch_with_an_empty_body_is_version_zero() -> None:
     wire = Wire()
     response = wire.send(f"{RUNNER}FetchTask", {**PROTO, **AUTH, "Content-Length": "0"})
     assert (response.status, response.body) == (200, bytes.fromhex("1001"))
-    assert ("fetch", {"tasks_version": 0, "capacity": None, "request_key": ""}) in wire.services.calls
+    assert ("fetch", {"tasks_version": 0, "capacity": None, "request_key": "", "mishap": None}) in wire.services.calls
     assert wire.entry.outcome is Outcome.EMPTY
     assert wire.entry.runner_uuid == UUID
 
@@ -265,8 +265,8 @@ def test_capacity_and_request_key_reach_the_service_where_the_profile_has_them()
     newer, older = Wire("forgejo-15"), Wire("gitea-1.27")
     for wire in (newer, older):
         wire.fetch({"x-runner-request-key": "k"}, tasks_version=5, task_capacity=0)
-    assert newer.services.calls[-1] == ("fetch", {"tasks_version": 5, "capacity": 0, "request_key": "k"})
-    assert older.services.calls[-1] == ("fetch", {"tasks_version": 5, "capacity": None, "request_key": ""})
+    assert newer.services.calls[-1] == ("fetch", {"tasks_version": 5, "capacity": 0, "request_key": "k", "mishap": None})
+    assert older.services.calls[-1] == ("fetch", {"tasks_version": 5, "capacity": None, "request_key": "", "mishap": None})
 
 
 def test_several_tasks_fill_task_and_additional_tasks() -> None:
@@ -293,7 +293,7 @@ def test_a_claim_for_a_caller_who_left_is_released_where_the_profile_does(profil
     wire.services.answer = Fetched(2, (assignment(4),))
     response = wire.send(f"{RUNNER}FetchTask", {**PROTO, **AUTH}, hang_up=True)
     assert (("release", [4]) in wire.services.calls) is released
-    assert response.status == (500 if released else 200)
+    assert (response.status, wire.entry.outcome) == (0, Outcome.OPEN), "nobody is there to be answered"
 
 
 def test_a_claim_after_the_deadline_is_released_and_says_so() -> None:
@@ -418,23 +418,6 @@ def test_a_body_that_does_not_arrive_in_time_is_deadline_exceeded() -> None:
     assert code_of(response) == "deadline_exceeded"
 
 
-def test_a_refusing_fault_answers_instead_of_the_service() -> None:
-    wire = Wire()
-    wire.faults.add(Fault(name="down", kind=FaultKind.REFUSE, method="FetchTask", times=1))
-    response = wire.fetch()
-    assert (response.status, code_of(response)) == (503, "unavailable")
-    assert (wire.entry.outcome, wire.entry.fault) == (Outcome.REFUSED, "down")
-    assert not wire.services.calls
-    assert wire.fetch().status == 200
-
-
-def test_a_fault_after_the_work_loses_the_answer_only() -> None:
-    wire = Wire()
-    wire.faults.add(Fault(name="lost", kind=FaultKind.REFUSE, stage=Stage.AFTER, code=Code.INTERNAL))
-    assert wire.fetch().status == 500
-    assert wire.services.calls[-1][0] == "fetch"
-
-
 HEADER_NAMES = [
     "content-type", "content-encoding", "accept-encoding", "connect-protocol-version", "connect-timeout-ms",
     "content-length", "x-runner-uuid", "x-runner-token", "x-runner-request-key", "x-other",
@@ -447,7 +430,7 @@ BODIES = st.lists(st.binary(max_size=300), max_size=3)
 METHODS = ["Register", "Declare", "FetchTask", "FetchSingleTask", "UpdateTask", "UpdateLog", "Nope"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     profile=st.sampled_from(sorted(PROFILES)), verb=st.sampled_from(["POST", "POST", "GET", "PATCH"]),
     method=st.sampled_from(METHODS), headers=HEADERS, pieces=BODIES, known=st.booleans(), is_json=st.booleans(),
@@ -478,7 +461,7 @@ JSON_VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(method=st.sampled_from(METHODS), value=JSON_VALUES)
 def test_no_json_crashes_the_handler(method: str, value: Any) -> None:
     wire = Wire("forgejo-15")

@@ -74,6 +74,23 @@ def test_every_page_has_a_json_twin_with_the_same_facts() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+def test_job_that_no_runner_ever_saw_says_why_it_failed(profile: str) -> None:
+    def spoilt(seed: Seed) -> dict[str, int]:
+        run = seed.run(seed.repository("demo", "app"), number=3)
+        seed.attempt(run)
+        return {"run": run, "job": seed.job(run, status=int(Status.FAILURE), failure_reason="runs-on: <empty>")}
+
+    async def test() -> None:
+        async with page_client(page_services(profile), build_pages, spoilt) as (client, ids):
+            for path in (f"/runs/{ids['run']}", f"/runs/{ids['run']}/jobs/{ids['job']}"):
+                assert "runs-on: &lt;empty&gt;" in (await client.get(path)).text
+            polled = (await client.post(f"/runs/{ids['run']}/jobs/{ids['job']}", json={})).json()
+            assert "runs-on: " in str(polled["state"]["currentJob"])
+
+    run_async(test)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_poll_on_control_port_names_runs_and_jobs_by_row_ids_in_every_profile(profile: str) -> None:
     async def test() -> None:
         async with page_client(page_services(profile), build_pages, hostile) as (client, ids):

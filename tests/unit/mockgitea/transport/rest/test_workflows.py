@@ -2,7 +2,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from mockgitea.storage.schema import run
 from restapi import Rest
 
 REPO = "/repos/demo/demo/actions"
@@ -63,6 +65,18 @@ def test_dispatch_takes_a_form_with_bracketed_inputs(with_rest: Callable[..., No
         await rest.call("POST", DISPATCH, data={"ref": "main", "inputs[name]": "mona"}, expect=204)
 
     with_rest(body)
+
+
+@pytest.mark.parametrize("profile", ["gitea-1.25", "gitea-1.27", "forgejo-15"])
+def test_dispatch_with_an_input_the_file_lacks_ignores_it(with_rest: Callable[..., None], profile: str) -> None:
+    async def body(rest: Rest) -> None:
+        await _known(rest)
+        inputs = {"name": "mona", "surprise": "x"}
+        await rest.call("POST", DISPATCH, json={"ref": "main", "inputs": inputs}, expect=204)
+        shown = await rest.services.store.read(lambda conn: conn.execute(select(run.c.inputs)).scalars().all())
+        assert shown[-1] == {"name": "mona"}
+
+    with_rest(body, profile)
 
 
 def test_dispatch_on_1_25_knows_no_details(with_rest: Callable[..., None]) -> None:

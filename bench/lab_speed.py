@@ -1,0 +1,77 @@
+"""How fast the laboratory simulates: the headline under two strategies, and 10,000 idle runners.
+
+Each scenario runs in its own process, so that its memory can be read from the operating system. Prints JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import multiprocessing
+import resource
+import sys
+import time
+from typing import Any
+
+from mockgitea.lab.run import run
+from mockgitea.lab.scenario import Scenario
+from mockgitea.lab.scenario_reader import read_preset
+from mockgitea.lab.strategies import StrategyChoice
+
+SECOND_US = 1_000_000
+CASES: dict[str, tuple[str, str, int, float]] = {
+    "headline-fixed": ("headline", "fixed", 200, 60.0),
+    "headline-current": ("headline", "current", 200, 20.0),
+    "idle-10000": ("idle", "current", 10_000, 180.0),
+}
+"""Name -> preset, strategy, runners, and the processor seconds that the whole simulation may take."""
+
+
+def scenario_of(preset: str, runners: int, *, seconds: int, warm_up: int) -> Scenario:
+    """Return a preset with another size and duration."""
+    scenario = read_preset(preset)
+    fleet = dataclasses.replace(scenario.fleet, runners=runners)
+    return dataclasses.replace(
+        scenario, fleet=fleet, duration_us=(seconds - warm_up) * SECOND_US, warm_up_us=warm_up * SECOND_US
+    )
+
+
+def measure(case: str, seconds: int) -> dict[str, Any]:
+    """Simulate ``seconds`` of virtual time and return the cost."""
+    preset, strategy, runners, limit_s = CASES[case]
+    scenario = scenario_of(preset, runners, seconds=seconds, warm_up=min(120, seconds // 2))
+    began, began_cpu = time.perf_counter(), time.process_time()
+    result = run(scenario, StrategyChoice(name=strategy))
+    cpu_s, wall_s = time.process_time() - began_cpu, time.perf_counter() - began
+    requests = result.connections["attempts"]
+    return {
+        "case": case,
+        "virtual_s": seconds,
+        "requests": requests,
+        "rate_per_s": result.rates["total"],
+        "cpu_s": round(cpu_s, 2),
+        "wall_s": round(wall_s, 2),
+        "cpu_us_per_request": round(cpu_s / requests * 1e6, 1),
+        "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "limit_s": limit_s,
+        "within": cpu_s <= limit_s,
+    }
+
+
+def main() -> int:
+    """Run the chosen cases one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="default: all")
+    parser.add_argument("--seconds", type=int, default=600, help="virtual seconds")
+    parser.add_argument("--smoke", action="store_true", help="ten virtual seconds of each")
+    options = parser.parse_args()
+    context = multiprocessing.get_context("spawn")
+    for case in options.cases or CASES:
+        with context.Pool(1) as pool:
+            print(json.dumps(pool.apply(measure, (case, 10 if options.smoke else options.seconds))), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

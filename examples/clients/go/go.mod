@@ -1,0 +1,3 @@
+module example.com/mockgitea-client
+
+go 1.21

@@ -1,0 +1,103 @@
+"""The server that fault rules act on: its runners, and a restart without ending the process.
+
+A restart closes the port, lets calls end or cuts them, drops or writes what a process keeps in memory, and opens the
+port again. The program's own record (journal, counters, rules) and the control port go on.
+Source: docs/faults.md, "Restart".
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+
+from mockgitea.core.errors import InvalidInput, NotFound
+from mockgitea.core.faults import Fault, FaultKind, Transport
+from mockgitea.transport.fault_server import NEVER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mockgitea.service.container import Services
+    from mockgitea.service.directory import RunnerRecord
+    from mockgitea.transport.port_keeper import PortKeeper
+
+log = structlog.get_logger(__name__)
+
+
+class RestartablePort(Protocol):
+    """The runner port, as a restart needs it."""
+
+    async def drain(self) -> None:
+        """Let calls in progress end, then close their connections."""
+
+    def cut(self) -> int:
+        """Reset every open connection."""
+
+
+class ServiceFaults:
+    """What rules may ask of a running server; fulfils `FaultServer`.
+
+    Args:
+        services: whose runners are looked up and deleted, and whose memory a restart loses.
+        has_grpc: whether there is a gRPC port.
+        now_s: monotonic seconds, the source that stamps `Entry.opened_s`.
+    """
+
+    def __init__(self, services: "Services", *, has_grpc: bool, now_s: "Callable[[], float]") -> None:
+        self._services = services
+        self._has_grpc = has_grpc
+        self._now_s = now_s
+        self._keeper: PortKeeper | None = None
+        self._port: RestartablePort | None = None
+        self.killed_s = NEVER_S
+
+    def serve_on(self, keeper: "PortKeeper", port: RestartablePort) -> None:
+        """Name the port that restarts close and open; without one they are refused."""
+        self._keeper, self._port = keeper, port
+
+    def check(self, fault: Fault) -> None:
+        """Raise `InvalidInput` for what this server cannot do."""
+        if fault.transport is Transport.GRPC and not self._has_grpc:
+            raise InvalidInput("transport: this server has no gRPC port; start it with --grpc-port", field="transport")
+        if fault.kind is FaultKind.RESTART and self._keeper is None:
+            raise InvalidInput("kind: restart needs a server with a port", field="kind")
+
+    def runner(self, uuid: str) -> "RunnerRecord | None":
+        """Return the runner with this UUID."""
+        return self._services.directory.find(uuid)
+
+    async def delete_runner(self, uuid: str) -> None:
+        """Delete the runner with this UUID, if there is one."""
+        record = self._services.directory.find(uuid)
+        if record is None:
+            return
+        try:
+            await self._services.registration.delete_runner(record.id)
+        except NotFound:
+            log.debug("fault_found_no_runner", runner_id=record.id)  # somebody else was faster
+
+    async def restart(self, *, mode: str, down_s: float) -> None:
+        """Begin a restart; returns once no new connection is accepted."""
+        assert self._keeper is not None, "refused when it was added"
+        self._keeper.close_port()
+        if mode == "kill":
+            self.killed_s = self._now_s()
+        await self._keeper.settle()
+        self._services.supervisor.start(self._restart(mode=mode, down_s=down_s), name="restart-fault")
+
+    async def _restart(self, *, mode: str, down_s: float) -> None:
+        assert self._keeper is not None, "as in restart"
+        assert self._port is not None, "as in restart"
+        services = self._services
+        log.info("restart_begins", mode=mode, down_s=down_s)
+        try:
+            if mode == "kill":
+                self._port.cut()
+                await services.directory.forget_unwritten()
+            else:
+                await self._port.drain()
+                await services.logs.settle()
+                await services.directory.flush()
+            await services.clock.sleep(down_s)
+        finally:
+            self._keeper.open_port()
+        log.info("restart_ends", mode=mode)

@@ -1,0 +1,8 @@
+module mockgitea/peer
+
+go 1.23
+
+require (
+	connectrpc.com/connect v1.18.1
+	google.golang.org/protobuf v1.34.2
+)
