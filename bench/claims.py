@@ -28,7 +28,7 @@ EMPTY_POLLS_MAX = 3000
 LAST_POLLS = 3
 """How often each claimer asks once more when as many jobs as there are have been claimed: is one handed out twice?"""
 PAUSE_S = 0.02
-"""After an answer without a task; without it, the claimers that are throttled take the server from those that are not."""
+"""After an answer without a task; else the claimers that are throttled take the server from those that are not."""
 
 
 class Claimer:

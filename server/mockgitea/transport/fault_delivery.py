@@ -109,6 +109,8 @@ class Delivery:
     async def _reordered(
         self, passage: Passage, fault: Fault, answer: Answer, after_sending: list[Callable[[], None]]
     ) -> Answer:
+        if not self._verdicts.is_in_force(fault):
+            return answer  # removed while the answer waited for another rule
         parked = self._parked.pop(fault.name, None)
         if parked is not None and not parked.replacement.done():
             given = answer if fault.swap else parked.answer

@@ -168,6 +168,8 @@ class FaultGate:
         passage = self._verdicts.open[entry] = Passage(entry, call, until_gone, None)
         await self._pass_downtime(passage)
         for hit in self._verdicts.decide(passage, Stage.BEFORE):
+            if not self._verdicts.acts(passage, hit):
+                continue
             if hit.fault.kind is FaultKind.REFUSE:
                 raise wire_error(hit.fault)
             await self._http.suffer(passage, hit)
@@ -203,7 +205,8 @@ class FaultGate:
             return
         await self._http.after_work(passage)
         for hit in passage.after:
-            if hit.fault.kind is FaultKind.REFUSE and passage.call.transport is Transport.GRPC:
+            is_refused = hit.fault.kind is FaultKind.REFUSE and passage.call.transport is Transport.GRPC
+            if is_refused and self._verdicts.acts(passage, hit):
                 raise wire_error(hit.fault)
 
     def is_of_a_killed_server(self, entry: Entry) -> bool:

@@ -79,7 +79,7 @@ class HttpFaults:
         hits = self._verdicts.decide(passage, Stage.AFTER)
         passage.after = tuple(hit for hit in hits if hit.fault.kind not in WAITS)
         for hit in hits:
-            if hit.fault.kind in WAITS:
+            if hit.fault.kind in WAITS and self._verdicts.acts(passage, hit):
                 await self._verdicts.wait_for(passage, hit)
 
     async def suffer(self, passage: Passage, hit: Hit) -> None:
@@ -110,6 +110,8 @@ class HttpFaults:
             passage.cut(is_reset=True)
             return None
         for hit in self._verdicts.decide(passage, Stage.BEFORE):
+            if not self._verdicts.acts(passage, hit):
+                continue
             await self.suffer(passage, hit)
             if passage.is_gone or passage.is_cut:
                 return None
@@ -142,6 +144,7 @@ class HttpFaults:
         if window is not None and window.downtime.kind is DownKind.BLACK_HOLE:
             await self._verdicts.black_hole(passage, window)
             return
+        passage.after = tuple(hit for hit in passage.after if self._verdicts.acts(passage, hit))
         for hit in passage.after:
             if hit.fault.kind is FaultKind.RESTART:
                 await self._restart(passage, hit.fault)

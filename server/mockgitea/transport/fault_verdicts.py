@@ -43,11 +43,18 @@ class Verdicts:
         return self._clock.now_us()
 
     def decide(self, passage: Passage, stage: Stage) -> Verdict:
-        """Return what the call gets at this stage, and write the rules' names into its record."""
-        hits = self.rules.decide(passage.call, stage, now_us=self._clock.now_us(), rng=self._rng)
-        for hit in hits:
-            note(passage.entry, hit.fault.name, hit.fault.kind)
-        return hits
+        """Return what the call gets at this stage."""
+        return self.rules.decide(passage.call, stage, now_us=self._clock.now_us(), rng=self._rng)
+
+    def acts(self, passage: Passage, hit: Hit) -> bool:
+        """Tell whether a rule that hit the call acts on it now, and write its name into the call's record if so.
+
+        It does not when it was removed while the call waited for another one.
+        """
+        if not self.is_in_force(hit.fault):
+            return False
+        note(passage.entry, hit.fault.name, hit.fault.kind)
+        return True
 
     def is_in_force(self, fault: Fault) -> bool:
         """Tell whether the rule still exists."""
@@ -57,9 +64,7 @@ class Verdicts:
     async def wait_for(self, passage: Passage, hit: Hit) -> None:
         """Wait as a waiting rule says; afterwards the passage knows whether the caller has gone."""
         found = self.rules.find(hit.fault.name)
-        if found is None or found.fault is not hit.fault:
-            return  # removed while the call waited for an earlier rule
-        until_us = found.expires_us
+        until_us = None if found is None else found.expires_us
         if hit.fault.kind is FaultKind.DELAY:
             until_us = self._clock.now_us() + hit.delay_us
         await self.wait(passage, hit.fault.name, until_us=until_us)

@@ -179,6 +179,7 @@ class Listener:
             return
         config = self._server.config
         loop = asyncio.get_running_loop()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # old connections must not be in the way
         server = await loop.create_server(self._protocol, sock=self._socket, ssl=config.ssl, backlog=config.backlog)
         self._server.servers.append(server)
         self._is_paused = False
@@ -228,6 +229,8 @@ async def _reserve(family: int, address: Any) -> socket.socket:
                 raise
             await asyncio.sleep(0 if attempt < CLOSING_TURNS else RESERVE_PAUSE_S)
         else:
+            # Two sockets that both allow it may share an address while neither listens.
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
             reserved.setblocking(False)
             return reserved
     raise AssertionError("returned or raised")

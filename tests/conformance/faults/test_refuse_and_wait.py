@@ -9,7 +9,7 @@ from eventually import eventually
 from faultcase import FaultCase, is_silent
 
 
-@pytest.mark.parametrize("code", [code for code in Code])
+@pytest.mark.parametrize("code", list(Code))
 def test_refuse_peer_sees_any_connect_code(mock: FaultCase, code: Code) -> None:
     mock.fault("refuse", code=code.value, message="not today", retry_after_s=7)
     reply = mock.answered_ping()

@@ -2,7 +2,7 @@
 
 The fields are the table behind the control API's body, the command's flags and docs/faults.md; a wrong value is
 refused with its field's name. Knows no call and no clock.
-Source: docs/faults.md, "Which calls", "When" and "What".
+Source: docs/faults.md, "Fields".
 """
 
 import math

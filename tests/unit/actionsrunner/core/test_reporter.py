@@ -444,6 +444,14 @@ def test_final_ack_below_the_end_is_retried() -> None:
     assert [(call.index, call.rows, call.no_more) for call in bench.logs()] == [(0, 7, True), (3, 4, True)]
 
 
+def test_backlog_at_the_end_is_delivered_however_long_its_pieces_take_together() -> None:
+    bench = Bench(rtt_us=8 * S)
+    bench.seen = bench.seen._replace(rows=100_000)
+    assert bench.close() is Ending.DELIVERED
+    assert bench.held == 100_000
+    assert bench.now_us > 10 * 8 * S, "longer than the budget of one call"
+
+
 def test_backlog_at_the_end_is_sealed_by_its_last_call_only() -> None:
     bench = Bench()
     bench.do(interrupted=True)

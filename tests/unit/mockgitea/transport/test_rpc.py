@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actionswire.codes import Code
 from actionswire.gen.ping.v1 import ping_pb2
 from actionswire.gen.runner.v1 import runner_pb2 as pb
 from asgicall import Response, call, http_scope
 from fakeservices import TOKEN, UUID, FakeServices, assignment
 from mockgitea.core.calls import Method, Outcome
 from mockgitea.core.errors import BadRegistration, LimitExceeded, ServerFault
-from mockgitea.core.faults import Fault, FaultKind, Stage
 from mockgitea.core.journal import Entry
 from mockgitea.core.messages import Fetched
 from mockgitea.core.profiles import PROFILES
@@ -265,8 +263,14 @@ def test_capacity_and_request_key_reach_the_service_where_the_profile_has_them()
     newer, older = Wire("forgejo-15"), Wire("gitea-1.27")
     for wire in (newer, older):
         wire.fetch({"x-runner-request-key": "k"}, tasks_version=5, task_capacity=0)
-    assert newer.services.calls[-1] == ("fetch", {"tasks_version": 5, "capacity": 0, "request_key": "k", "mishap": None})
-    assert older.services.calls[-1] == ("fetch", {"tasks_version": 5, "capacity": None, "request_key": "", "mishap": None})
+    assert newer.services.calls[-1] == (
+        "fetch",
+        {"tasks_version": 5, "capacity": 0, "request_key": "k", "mishap": None},
+    )
+    assert older.services.calls[-1] == (
+        "fetch",
+        {"tasks_version": 5, "capacity": None, "request_key": "", "mishap": None},
+    )
 
 
 def test_several_tasks_fill_task_and_additional_tasks() -> None:

@@ -50,7 +50,8 @@ def test_fault_is_added_listed_released_and_removed(with_api: Callable[..., None
     async def body(api: Api) -> None:
         wish = {"name": "slow", "kind": "delay", "method": "FetchTask", "delay_s": 1.5, "times": 2, "stage": "after"}
         made = await api.call("POST", "/faults", json=wish, expect=201)
-        assert made == wish | {"code": "unavailable", "hits": 0, "left": 2}
+        expected = wish | {"hits": 0, "left": 2}
+        assert {key: made[key] for key in expected} == expected
         assert (await api.call("GET", "/faults"))["faults"] == [made]
         assert (await api.call("POST", "/faults", json=wish, expect=409))["error"]["field"] == "name"
         await api.call("POST", "/faults/slow/release", expect=204)
