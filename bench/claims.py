@@ -82,7 +82,8 @@ def enqueue(ready: dict[str, Any], jobs: int) -> None:
 def make_claimers(ready: dict[str, Any], jobs: int) -> list[Claimer]:
     port = int(ready["runner_url"].rsplit(":", 1)[1])
     url = f"{ready['control_url']}/control/v1/runners"
-    made = [httpx.post(url, json={"name": f"r{n}", "labels": ["linux"]}).json() for n in range(CLAIMERS)]
+    with httpx.Client() as client:
+        made = [client.post(url, json={"name": f"r{n}", "labels": ["linux"]}).json() for n in range(CLAIMERS)]
     return [Claimer(port, one["uuid"], one["token"], jobs) for one in made]
 
 

@@ -186,10 +186,9 @@ def prepare(ready: dict[str, Any]) -> Target:
     credentials = {"x-runner-uuid": made["uuid"], "x-runner-token": made["token"]}
     headers = {**credentials, "Content-Type": "application/proto"}
     url = f"{runner_url}/api/actions/runner.v1.RunnerService/FetchTask"
-    tasks = [
-        pb.FetchTaskResponse.FromString(httpx.post(url, headers=headers, content=b"").content).task.id
-        for _ in range(CONNECTIONS)
-    ]
+    with httpx.Client(headers=headers) as client:
+        answers = [client.post(url, content=b"").content for _ in range(CONNECTIONS)]
+    tasks = [pb.FetchTaskResponse.FromString(answer).task.id for answer in answers]
     assert all(tasks), "a task is missing"
     return Target(int(runner_url.rsplit(":", 1)[1]), tasks, **credentials)
 

@@ -77,7 +77,7 @@ async def heals(app: App, faults: list[Fault], downtimes: list[Downtime], calls:
     async with asyncio.timeout(20):
         await asyncio.gather(*waiting)
         while not (await exchange(port, PING)).endswith(b"Hello, abcdefgh!"):
-            await asyncio.sleep(0)  # a restart that had begun ends by itself
+            await asyncio.sleep(0)  # noqa: ASYNC110 - a restart that had begun ends by itself
     await until(lambda: not app.journal.in_progress)
     assert (app.faults.list(), app.faults.list_downtimes(), app.faults.is_active) == ((), (), False)
     assert app.journal.opened_total == app.counters.total, "every call is counted once"
