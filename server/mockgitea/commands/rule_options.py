@@ -3,8 +3,11 @@
 import argparse
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
+
+_DEST: Final = "field_"
+"""Keeps fields of a rule, such as `transport`, apart from other options of the same name."""
 
 
 def add_field_options(
@@ -21,16 +24,20 @@ def add_field_options(
         flag = "--" + name.replace("_", "-")
         kinds = set(typing.get_args(annotation) or (annotation,))
         if bool in kinds:
-            parser.add_argument(flag, action="store_true", default=None, help=text.replace("%", "%%"))
+            parser.add_argument(
+                flag, dest=_DEST + name, action="store_true", default=None, help=text.replace("%", "%%")
+            )
             continue
         kind = next((kind for kind in (float, int) if kind in kinds), str)
         metavar = {float: "SECONDS" if name.endswith("_s") else "NUMBER", int: "NUMBER"}.get(kind, "TEXT")
-        parser.add_argument(flag, type=kind, metavar=metavar, help=text.replace("%", "%%"), required=name in required)
+        parser.add_argument(
+            flag, dest=_DEST + name, type=kind, metavar=metavar, help=text.replace("%", "%%"), required=name in required
+        )
 
 
 def field_values(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return the fields that were given on the command line."""
-    return {name: value for name in names if (value := getattr(options, name)) is not None}
+    return {name: value for name in names if (value := getattr(options, _DEST + name)) is not None}
 
 
 def quoted(name: str) -> str:

@@ -17,6 +17,7 @@ from mockgitea.transport.admission import Admission
 from mockgitea.transport.fault_gate import FaultGate
 from mockgitea.transport.methods import RunnerMethods
 from mockgitea.transport.rpc import RunnerRpc
+from mockgitea.transport.service_faults import ServiceFaults
 
 REPOSITORY = "lab/lab"
 
@@ -57,7 +58,11 @@ class LabServer:
             self.settings, clock=clock, supervisor=Supervisor(on_failure=self._fail), inline_store=True
         )
         self.counters = Counters()
-        self.faults = FaultGate(clock)
+        self.faults = FaultGate(
+            clock,
+            rng=self.services.randomness.stream("faults"),
+            server=ServiceFaults(self.services, has_grpc=False, now_s=loop.time),
+        )
         rpc = RunnerRpc(
             RunnerMethods(self.services),
             dialect=self.services.profile.dialect,

@@ -14,6 +14,7 @@ from typing import Any, Final
 from actionsrunner.embedding import DeadlinePassed, RawAnswer, TransportError
 from mockgitea.lab.network import ConnectionRefused, ConnectionReset, Network, Pool
 from mockgitea.transport.asgi import App, Event
+from mockgitea.transport.connections import PEER_KEY
 
 _GZIP_WBITS: Final = 31
 _FIELDS_MAX: Final = 20_000
@@ -106,7 +107,11 @@ class _Begun:
 
 
 async def call(app: App, path: str, headers: Mapping[str, str], body: bytes, *, verb: str = "POST") -> RawAnswer:
-    """Serve one request and return what the application sent, decompressed."""
+    """Serve one request and return what the application sent, decompressed.
+
+    Raises:
+        ConnectionReset: a fault ended the connection before the answer was whole.
+    """
     one = _Call(body)
     scope = {
         **_SCOPE,
@@ -114,8 +119,11 @@ async def call(app: App, path: str, headers: Mapping[str, str], body: bytes, *, 
         "path": path,
         "raw_path": path.encode("latin-1"),
         "headers": [_sent_field(name, value) for name, value in headers.items()],
+        PEER_KEY: one,
     }
     await app(scope, one.receive, one.send)
+    if one.is_cut:
+        raise ConnectionReset
     found = _read_fields(tuple(one.headers))
     answer = one.body if one.more is None else b"".join([one.body, *one.more])
     if found.get("content-encoding") == "gzip":
@@ -134,9 +142,9 @@ def _read_fields(fields: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
 
 
 class _Call:
-    """Both directions of one ASGI call."""
+    """Both directions of one ASGI call, and its connection as faults see it (`Peer`)."""
 
-    __slots__ = ("_request", "body", "headers", "more", "status")
+    __slots__ = ("_request", "body", "headers", "is_cut", "more", "status")
 
     def __init__(self, request: bytes) -> None:
         self._request: bytes | None = request
@@ -144,6 +152,19 @@ class _Call:
         self.headers: list[tuple[bytes, bytes]] = []
         self.body = b""
         self.more: list[bytes] | None = None
+        self.is_cut = False
+
+    def close(self) -> None:
+        self.is_cut = True
+
+    def reset(self) -> None:
+        self.is_cut = True
+
+    def write(self, data: bytes) -> None:
+        """Drop bytes that belong to no response, as a client does; the model keeps the connection."""
+
+    def forget_date(self) -> None:
+        """Do nothing: the model adds no Date."""
 
     async def receive(self) -> Event:
         request, self._request = self._request, None

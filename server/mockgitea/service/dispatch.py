@@ -168,6 +168,10 @@ class Dispatch:
             released = await self._store.write(partial(claims.release, task_id=task_id, profile=self._profile))
             log.info("claim_released", task_id=task_id, released=released)
 
+    def release_soon(self, task_ids: Sequence[int]) -> None:
+        """Undo claims of a call that was cancelled, where the profile does that; returns at once."""
+        self._release_soon(_Delivery(list(task_ids)))
+
     async def _answer(
         self,
         record: RunnerRecord,

@@ -264,6 +264,11 @@ class RunnerMethods:
         if self._profile.claim_release:
             raise ServerFault("pick task: context deadline exceeded")
 
+    def give_back_soon(self, reply: Reply) -> None:
+        """Undo the claims of an answer whose call was cancelled, where the profile does that; returns at once."""
+        if reply.task_ids:
+            self._services.dispatch.release_soon(reply.task_ids)
+
     async def _update_task(self, request: pb.UpdateTaskRequest, record: "RunnerRecord", _: Caller) -> Reply:
         if not request.HasField("state"):
             # Real handlers crash here and the recovery answers a text page, which a Go client reads as `unknown`.

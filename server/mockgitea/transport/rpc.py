@@ -114,7 +114,7 @@ class RunnerRpc:
                 caller.mishap = self._faults.begin_work(entry)
             reply = await self._methods.invoke(procedure, request, caller, entry)
             if self._faults.is_active:
-                await self._faults.after_work(entry)
+                await self._wait_after(reply, entry)
             if reply.task_ids:
                 await self._check_delivery(reply, caller, entry)
         except Refusal as refusal:
@@ -130,6 +130,13 @@ class RunnerRpc:
         gzip_from = procedure.gzip_from if accept is not None and connect.accepts_gzip(accept) else None
         fields, body = connect.success(codec, raw, gzip_from=gzip_from, extra=reply.headers)
         return (200, fields, body), reply.outcome
+
+    async def _wait_after(self, reply: Reply, entry: Entry) -> None:
+        try:
+            await self._faults.after_work(entry)
+        except asyncio.CancelledError:
+            self._methods.give_back_soon(reply)
+            raise
 
     async def _check_delivery(self, reply: Reply, caller: Caller, entry: Entry) -> None:
         if self._faults.is_of_a_killed_server(entry):
