@@ -63,8 +63,10 @@ class App:
         self._metrics = MetricsPage(self.counters, self.journal)
         self._methods = RunnerMethods(self.services)
         self._web, self._control = Deferred(), Deferred()
+        rpc = self._rpc()
         self._admission = Admission(
-            rpc=IdleFetch(self._rpc(), self.services, now_s=time.monotonic),
+            rpc=IdleFetch(rpc, self.services, now_s=time.monotonic),
+            faulty_rpc=rpc,
             web=self._web,
             journal=self.journal,
             counters=self.counters,

@@ -168,7 +168,7 @@ class EventReporter:
                 return self._close_state(state, now_us), commands
             if fruitless or verdict.drop < event.sent:
                 return self._retry_later(state, now_us), commands
-            # One more piece of a backlog that does not fit into one call: the next piece has a call budget of its own.
+            # One more piece of a backlog that does not fit into one call: the next one has a budget of its own.
             return self._open_budget(state, now_us), commands
         return (
             state._replace(

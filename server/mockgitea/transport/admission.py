@@ -34,6 +34,8 @@ class Admission:
     Args:
         rpc: handles the RPC prefix.
         web: handles every other path.
+        faulty_rpc: handles the RPC prefix while faults or downtime are in force, when ``rpc`` takes short ways that
+            know nothing of them; default: ``rpc``.
         clock: stamps the entries.
         now_s: monotonic seconds.
     """
@@ -48,8 +50,10 @@ class Admission:
         faults: FaultGate,
         clock: MovableClock,
         now_s: Callable[[], float],
+        faulty_rpc: Rpc | None = None,
     ) -> None:
         self._rpc = rpc
+        self._faulty_rpc = faulty_rpc or rpc
         self._web = web
         self._journal = journal
         self._counters = counters
@@ -80,7 +84,7 @@ class Admission:
             entry.peer = f"{peer[0]}:{peer[1]}"
         try:
             if self._faults.is_active:
-                await self._faults.serve(self._serve, scope, receive, send, entry)
+                await self._faults.serve(self._serve_faulty, scope, receive, send, entry)
             elif path.startswith(PREFIX):
                 await self._rpc(scope, receive, send, entry)
             else:
@@ -88,9 +92,9 @@ class Admission:
         finally:
             self.close(entry)
 
-    def _serve(self, scope: Scope, receive: Receive, send: Send, entry: Entry) -> Awaitable[None]:
+    def _serve_faulty(self, scope: Scope, receive: Receive, send: Send, entry: Entry) -> Awaitable[None]:
         if scope["path"].startswith(PREFIX):
-            return self._rpc(scope, receive, send, entry)
+            return self._faulty_rpc(scope, receive, send, entry)
         return self._serve_web(scope, receive, send, entry)
 
     async def _serve_web(self, scope: Scope, receive: Receive, send: Send, entry: Entry) -> None:

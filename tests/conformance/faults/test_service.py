@@ -79,6 +79,16 @@ def test_expired_token_peer_is_unregistered_in_the_dialect(
     assert mock.fetch(runner).tasks_version > 0
 
 
+@pytest.mark.parametrize("kind", ["expired-token", "database-busy"])
+def test_faults_of_the_service_hit_polls_that_learn_nothing_new_too(mock: FaultCase, kind: str) -> None:
+    runner = mock.runner()
+    version = mock.fetch(runner).tasks_version
+    mock.fault(kind)
+    assert mock.rpc("FetchTask", pb.FetchTaskRequest(tasks_version=version), runner).status == 500
+    mock.heal()
+    assert mock.fetch(runner, version).tasks_version == version
+
+
 def test_expired_token_over_rest_is_401(mock: FaultCase) -> None:
     mock.fault("expired-token", method="rest")
     assert message_of(mock.rest("GET", "/version")) == (401, "token is expired")
