@@ -60,6 +60,9 @@ fuzz: setup ## shoot noise at the server for long, with fresh examples (FUZZ_EXA
 e2e: setup ## real processes end to end
 	$(PYTEST) tests/integration tests/docs
 
+lab-test: setup ## the laboratory end to end, in virtual and in real time (minutes; not part of CI)
+	$(PYTEST) tests/laboratory
+
 container: setup ## build and smoke-test the images (needs a container engine)
 	$(BIN)/python -m pytest tests/container
 

@@ -23,7 +23,7 @@ settings.register_profile(
     database=None,
     print_blob=True,
     phases=(Phase.explicit, Phase.generate, Phase.shrink),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+    suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("fuzz")
 

@@ -146,7 +146,9 @@ JSON_NAMES = st.sampled_from(
 JSON_LEAVES = st.none() | st.booleans() | st.floats() | st.integers() | TEXT | st.sampled_from(["\ud800", "1970-01-01"])
 JSON_VALUES = st.recursive(
     JSON_LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT | JSON_NAMES, inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(TEXT | JSON_NAMES | st.just("\ud800"), inner, max_size=5)
+    ),
     max_leaves=12,
 )
 

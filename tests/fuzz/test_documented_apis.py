@@ -42,6 +42,8 @@ def aim(case: Any) -> None:
     for name, value in list(case.path_parameters.items()):
         if len(str(value)) % 4:
             case.path_parameters[name] = KNOWN.get(name, 1)
+    if isinstance(case.body, dict) and isinstance(case.body.get("within_s"), int | float):
+        case.body["within_s"] = min(case.body["within_s"], 0.01)  # a wait that is asked for is no hang
 
 
 def shoot(document: dict[str, Any], check: Callable[[Any], None]) -> None:

@@ -73,7 +73,7 @@ class FuzzServer:
         """Assert that the server is unharmed."""
         assert self.process.process.poll() is None, f"the server died:\n{self.process.log_text()[-4000:]}"
         assert self.mock.ping("still there") == "Hello, still there!"
-        assert self.harm() == []
+        assert not (found := self.harm()), found
         self.mock.settle()
         eventually(self._open_calls, lambda number: number == 0, within_s=10)
         after = self.size()

@@ -115,6 +115,9 @@ def _object(content: Any) -> dict[str, Any]:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
+    for name in found:
+        if not name.isascii():
+            name.encode()  # half of a surrogate pair is a ValueError here; protobuf crashes on it as a name
     if len(found) != len(pairs):
         raise ValueError("duplicate field in a JSON object")
     return found

@@ -108,8 +108,8 @@ class RunnerRpc:
         if is_gzip or len(body) > self._body_bytes_max:
             body = self._inflated(body)
         entry.request = body
-        request = codec.decode(body, procedure.request_type)
         try:
+            request = codec.decode(body, procedure.request_type)
             if self._faults.is_active:
                 caller.mishap = self._faults.begin_work(entry)
             reply = await self._methods.invoke(procedure, request, caller, entry)

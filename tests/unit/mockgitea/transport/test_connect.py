@@ -130,6 +130,15 @@ def test_json_codec_of_a_broken_body_is_invalid(body: bytes) -> None:
     assert caught.value.code is Code.INVALID_ARGUMENT
 
 
+@pytest.mark.parametrize("body", [rb'{"\ud800": 1}', rb'{"state": {"\udfff": 1}}', rb'{"outputs": {"\ud800": "x"}}'])
+def test_json_codec_refuses_names_that_are_no_unicode(body: bytes) -> None:
+    codec = connect.codec_for(b"application/json")
+    assert codec is not None
+    with pytest.raises(WireError) as caught:
+        codec.decode(body, pb.UpdateTaskRequest)
+    assert caught.value.code is Code.INVALID_ARGUMENT
+
+
 def test_json_codec_writes_canonical_names_and_int64_as_text() -> None:
     codec = connect.codec_for(b"application/json")
     assert codec is not None
