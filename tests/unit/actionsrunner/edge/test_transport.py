@@ -30,7 +30,7 @@ def test_unknown_encoding_is_refused() -> None:
         read("br", b"x")
 
 
-@pytest.mark.parametrize("body", [b"plain", gzip.compress(b"x" * 1000)[:-10]])
+@pytest.mark.parametrize("body", [b"plain", gzip.compress(b"x" * 1000, mtime=0)[:-10]])
 def test_broken_gzip_is_refused(body: bytes) -> None:
     with pytest.raises(TransportError, match="gzip"):
         read("gzip", body)
