@@ -180,6 +180,19 @@ def test_n27_end_of_a_job_sends_the_sealing_rows_then_the_result(tmp_path: Path)
     asyncio.run(scenario())
 
 
+def test_n27_end_with_every_row_delivered_seals_with_one_empty_row(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with RawServer() as server:
+            # Every row is sent as it comes, so nothing is left for the sealing call.
+            await run_once(server, tmp_path, shell_task(1, "echo hello"), log_report_batch_size=1)
+            sealing = server.of("UpdateLog")[-1].message
+            assert sealing.no_more
+            assert [row.content for row in sealing.rows] == [""]
+            assert server.final(1).result == pb.RESULT_SUCCESS
+
+    asyncio.run(scenario())
+
+
 def test_n27_final_state_is_sent_although_the_final_rows_failed(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with RawServer() as server:
