@@ -54,7 +54,7 @@ class ReportBench:
 
     def do(self, **changes: Any) -> None:
         """The job does something that wakes the loop."""
-        self.seen = _with(self.seen, **changes)
+        self.seen = self.seen._replace(**changes)
         self._step(Woke(self.seen))
 
     def move(self) -> None:
@@ -64,7 +64,7 @@ class ReportBench:
     def rows(self, count: int = 1) -> None:
         """Append rows, one by one; the loop wakes the strategy only when it asked for it."""
         for _ in range(count):
-            self.seen = _with(self.seen, rows=self.seen.rows + 1)
+            self.seen = self.seen._replace(rows=self.seen.rows + 1)
             if isinstance(self.last, Wait) and self.last.rows is not None and self.seen.rows >= self.last.rows:
                 self._step(Woke(self.seen))
 
@@ -104,6 +104,11 @@ class ReportBench:
         """The UpdateLog calls."""
         return [call for _, call in self.calls if isinstance(call, SendLog)]
 
+    @property
+    def states(self) -> list[SendState]:
+        """The UpdateTask calls."""
+        return [call for _, call in self.calls if isinstance(call, SendState)]
+
     def count(self, start_s: float, end_s: float, kind: type = object) -> int:
         """How many calls were made in the half-open interval."""
         return sum(start_s <= at_s < end_s and isinstance(call, kind) for at_s, call in self.calls)
@@ -114,7 +119,7 @@ class ReportBench:
             for command in commands[:-1]:
                 self.others.append(command)
                 if isinstance(command, AddSentinel):
-                    self.seen = _with(self.seen, rows=self.seen.rows + 1)
+                    self.seen = self.seen._replace(rows=self.seen.rows + 1)
             self.last = commands[-1]
             if not isinstance(self.last, Sent):
                 return
@@ -140,8 +145,3 @@ def fail(
 ) -> Callable[[float, Sent], Reaction]:
     """A server that answers with ``failure`` in the half-open interval."""
     return lambda at_s, call: failure if start_s <= at_s < end_s else None
-
-
-def _with(seen: Seen, **changes: Any) -> Seen:
-    known = {name: getattr(seen, name) for name in ("rows", "moves", "outputs_waiting", "interrupted", "ended")}
-    return Seen(**known | changes)

@@ -13,114 +13,28 @@ from actionsrunner.core.reporting import (
     AddSentinel,
     Done,
     Ending,
-    LogAnswered,
-    LogFailed,
-    ReportCommand,
-    ReportEvent,
-    Seen,
     SendLog,
     SendState,
-    StateAnswered,
-    StateFailed,
     StopCause,
     StopJob,
     Tell,
     Trouble,
-    Wait,
-    Woke,
 )
 from actionswire.result import Result
-
-S = 1_000_000
-Sent = SendLog | SendState
-Reaction = Failure | int | Result | None
-"""A failure, an ack index, a server's result, or None for the plain answer."""
+from reportbench import Reaction, ReportBench, S, Sent
 
 
-class Bench:
-    """Runs the machine; each call takes ``rtt_us`` and is answered by ``react`` or plainly."""
+class Bench(ReportBench):
+    """The machine of today's runner on the bench; ``react`` needs no time here."""
 
     def __init__(self, *, rtt_us: int = 10_000, react: Callable[[Sent], Reaction] | None = None, **policy: Any) -> None:
-        self.machine = EventReporter(ReportPolicy(**policy), random.Random(1))
-        self.now_us = 0
-        self.rtt_us = rtt_us
-        self.react = react or (lambda call: None)
-        self.seen = Seen()
-        self.state = self.machine.start(0)
-        self.calls: list[tuple[float, Sent]] = []
-        self.others: list[ReportCommand] = []
-        self.held = 0
-        self.during: Callable[[Sent], None] = lambda call: None
-        self.last: ReportCommand = Wait(None)
-        self._step(Woke(self.seen))
+        machine = EventReporter(ReportPolicy(**policy), random.Random(1))
+        super().__init__(machine, lambda _, call: react(call) if react else None, rtt_us=rtt_us)
 
-    def do(self, **changes: Any) -> None:
-        """The job does something now."""
-        self.seen = self.seen._replace(**changes)
-        self._step(Woke(self.seen))
-
-    def rows(self, count: int) -> None:
-        """The job appends rows; the loop wakes the machine only when it asked for it."""
-        self.seen = self.seen._replace(rows=self.seen.rows + count)
-        if isinstance(self.last, Wait) and self.last.rows is not None and self.seen.rows >= self.last.rows:
-            self._step(Woke(self.seen))
-
-    def move(self) -> None:
-        self.do(moves=self.seen.moves + 1)
-
-    def until(self, time_s: float) -> None:
-        """Let the time pass."""
-        until_us = round(time_s * S)
-        while isinstance(self.last, Wait) and self.last.until_us is not None and self.last.until_us <= until_us:
-            self.now_us = max(self.now_us, self.last.until_us)
-            self._step(Woke(self.seen))
-        self.now_us = max(self.now_us, until_us)
-
-    def close(self) -> Ending:
-        """End the job and run to the end."""
-        self.do(ended=True)
-        while not isinstance(self.last, Done):
-            assert isinstance(self.last, Wait), self.last
-            assert self.last.until_us is not None
-            self.now_us = max(self.now_us, self.last.until_us)
-            self._step(Woke(self.seen))
-        return self.last.ending
-
-    @property
-    def kinds(self) -> list[tuple[float, str]]:
-        return [(round(at, 2), type(call).__name__.removeprefix("Send").lower()) for at, call in self.calls]
-
-    def _step(self, event: ReportEvent) -> None:
-        while True:
-            self.state, commands = self.machine.step(self.state, event, self.now_us)
-            for command in commands[:-1]:
-                self.others.append(command)
-                if isinstance(command, AddSentinel):
-                    self.seen = self.seen._replace(rows=self.seen.rows + 1)
-            self.last = commands[-1]
-            if not isinstance(self.last, Sent):
-                return
-            event = self._answer(self.last)
-
-    def _answer(self, call: Sent) -> ReportEvent:
-        self.calls.append((self.now_us / S, call))
-        reaction = self.react(call)
-        self.now_us += self.rtt_us
-        self.during(call)
-        if isinstance(reaction, Failure):
-            failed = LogFailed if isinstance(call, SendLog) else StateFailed
-            return failed(self.seen, reaction)
-        if isinstance(call, SendState):
-            return StateAnswered(self.seen, reaction if isinstance(reaction, Result) else Result.UNSPECIFIED)
-        if reaction is None:
-            self.held = max(self.held, call.index + call.rows)
-        return LogAnswered(self.seen, call.rows, self.held if reaction is None else int(reaction))
-
-    def logs(self) -> list[SendLog]:
-        return [call for _, call in self.calls if isinstance(call, SendLog)]
-
-    def states(self) -> list[SendState]:
-        return [call for _, call in self.calls if isinstance(call, SendState)]
+    def rows(self, count: int = 1) -> None:
+        """Append rows all at once: a burst that the machine hears of as one."""
+        self.seen = self.seen._replace(rows=self.seen.rows + count - 1)
+        super().rows(1)
 
 
 def fail_logs(failure: Failure) -> Callable[[Sent], Reaction]:
@@ -153,20 +67,20 @@ def test_hundred_rows_are_sent_at_once() -> None:
     assert bench.calls == []
     bench.rows(1)
     assert bench.kinds == [(1.0, "log")]
-    assert bench.logs()[0].rows == 100
+    assert bench.logs[0].rows == 100
 
 
 def test_nothing_is_sent_without_rows() -> None:
     bench = Bench()
     bench.until(60)
-    assert bench.logs() == []
+    assert bench.logs == []
 
 
 def test_next_index_is_the_ack() -> None:
     bench = Bench()
     for _ in range(3):
         bench.rows(100)
-    assert [(call.index, call.rows) for call in bench.logs()] == [(0, 100), (100, 100), (200, 100)]
+    assert [(call.index, call.rows) for call in bench.logs] == [(0, 100), (100, 100), (200, 100)]
 
 
 def test_rows_that_came_during_a_call_wait_their_own_latency() -> None:
@@ -174,9 +88,9 @@ def test_rows_that_came_during_a_call_wait_their_own_latency() -> None:
     bench.during = lambda call: bench.rows(1) if isinstance(call, SendLog) and call.rows == 100 else None
     bench.rows(100)
     bench.until(3.9)
-    assert [call.rows for call in bench.logs()] == [100]
+    assert [call.rows for call in bench.logs] == [100]
     bench.until(4.1)
-    assert [(call.index, call.rows) for call in bench.logs()] == [(0, 100), (100, 1)]
+    assert [(call.index, call.rows) for call in bench.logs] == [(0, 100), (100, 1)]
 
 
 def test_failed_rows_are_sent_again_at_the_tick_not_at_each_row() -> None:
@@ -188,7 +102,7 @@ def test_failed_rows_are_sent_again_at_the_tick_not_at_each_row() -> None:
     assert bench.kinds == [(0.0, "log")]
     bench.until(10.5)
     assert [at for at, kind in bench.kinds if kind == "log"] == [0.0, 5.0, 10.0]
-    assert {call.index for call in bench.logs()} == {0}
+    assert {call.index for call in bench.logs} == {0}
 
 
 def test_success_after_a_failure_restores_batch_and_latency() -> None:
@@ -207,30 +121,30 @@ def test_ack_below_the_offset_is_told_and_rows_are_kept() -> None:
     bench.rows(100)
     assert bench.others == [Tell(Trouble.ROWS_LOST)]
     bench.until(5.5)
-    assert [(call.index, call.rows) for call in bench.logs()] == [(0, 100), (100, 100), (100, 100)]
+    assert [(call.index, call.rows) for call in bench.logs] == [(0, 100), (100, 100), (100, 100)]
 
 
 def test_ack_beyond_the_rows_sent_is_clamped() -> None:
     bench = Bench(react=lambda call: 5000 if isinstance(call, SendLog) else None)
     bench.rows(100)
     bench.rows(100)
-    assert [(call.index, call.rows) for call in bench.logs()] == [(0, 100), (100, 100)]
+    assert [(call.index, call.rows) for call in bench.logs] == [(0, 100), (100, 100)]
 
 
 def test_partial_ack_sends_the_rest_at_once() -> None:
     acks: list[Reaction] = [30]
     bench = Bench(react=lambda call: acks.pop(0) if acks and isinstance(call, SendLog) else None)
     bench.rows(100)
-    assert [(call.index, call.rows) for call in bench.logs()] == [(0, 100), (30, 70)]
+    assert [(call.index, call.rows) for call in bench.logs] == [(0, 100), (30, 70)]
 
 
 def test_ack_without_progress_waits_for_the_tick() -> None:
     bench = Bench(react=lambda call: 0 if isinstance(call, SendLog) else None)
     bench.rows(100)
     bench.until(4.9)
-    assert len(bench.logs()) == 1
+    assert len(bench.logs) == 1
     bench.until(5.1)
-    assert len(bench.logs()) == 2
+    assert len(bench.logs) == 2
 
 
 def test_large_backlog_goes_out_in_bounded_calls() -> None:
@@ -239,7 +153,7 @@ def test_large_backlog_goes_out_in_bounded_calls() -> None:
     bench.rows(100)
     bench.rows(24_900)
     bench.until(5.1)
-    assert [(call.index, call.rows) for call in bench.logs()[1:]] == [(0, 10_000), (10_000, 10_000), (20_000, 5_000)]
+    assert [(call.index, call.rows) for call in bench.logs[1:]] == [(0, 10_000), (10_000, 10_000), (20_000, 5_000)]
 
 
 # State
@@ -320,9 +234,9 @@ def test_states_carry_no_result_until_the_end() -> None:
     bench = Bench()
     bench.move()
     bench.until(20)
-    assert not any(call.final for call in bench.states())
+    assert not any(call.final for call in bench.states)
     bench.close()
-    assert [call.final for call in bench.states()][-2:] == [False, True]
+    assert [call.final for call in bench.states][-2:] == [False, True]
 
 
 # The server's word
@@ -339,8 +253,8 @@ def test_final_result_stops_the_job_and_then_nothing_is_sent_until_it_ends(resul
     assert bench.kinds == [(0.0, "state")]
     assert bench.close() is Ending.DELIVERED
     assert [kind for _, kind in bench.kinds] == ["state", "log", "state"]
-    assert bench.logs()[-1].no_more
-    assert bench.states()[-1].final
+    assert bench.logs[-1].no_more
+    assert bench.states[-1].final
 
 
 def test_interrupted_job_is_quiet_until_it_ends() -> None:
@@ -390,7 +304,7 @@ def test_closing_without_rows_sends_a_sentinel() -> None:
     bench.rows(100)
     assert bench.close() is Ending.DELIVERED
     assert bench.others == [AddSentinel()]
-    assert bench.logs()[-1] == SendLog(index=100, rows=1, no_more=True, limit_us=10 * S)
+    assert bench.logs[-1] == SendLog(index=100, rows=1, no_more=True, limit_us=10 * S)
 
 
 def test_closing_during_a_call_waits_for_it() -> None:
@@ -398,16 +312,16 @@ def test_closing_during_a_call_waits_for_it() -> None:
     bench.during = lambda call: setattr(bench, "seen", bench.seen._replace(ended=True))
     bench.rows(100)
     assert isinstance(bench.last, Done)
-    assert [(call.index, call.rows, call.no_more) for call in bench.logs()] == [(0, 100, False), (100, 1, True)]
+    assert [(call.index, call.rows, call.no_more) for call in bench.logs] == [(0, 100, False), (100, 1, True)]
     assert bench.calls[0][1].settle_us == 60 * S
 
 
 def test_final_rows_have_ten_tries_and_the_state_goes_out_all_the_same() -> None:
     bench = Bench(react=fail_logs(Failure.RETRY), close_timeout_us=1000 * S)
     assert bench.close() is Ending.DELIVERED
-    assert len(bench.logs()) == CLOSE_TRIES_MAX
+    assert len(bench.logs) == CLOSE_TRIES_MAX
     assert Tell(Trouble.LOG_GIVEN_UP) in bench.others
-    assert [call.final for call in bench.states()] == [True]
+    assert [call.final for call in bench.states] == [True]
 
 
 def test_final_rows_and_state_have_budgets_of_their_own() -> None:
@@ -416,7 +330,7 @@ def test_final_rows_and_state_have_budgets_of_their_own() -> None:
     assert bench.close() is Ending.GAVE_UP
     first_state = next(at for at, call in bench.calls if isinstance(call, SendState))
     assert 20 < first_state <= 30.1
-    assert 2 <= len(bench.logs()) <= 4
+    assert 2 <= len(bench.logs) <= 4
     assert bench.now_us <= 61 * S
     assert all(call.limit_us <= 10 * S for _, call in bench.calls)
     assert bench.others[-1] == Tell(Trouble.STATE_GIVEN_UP)
@@ -441,7 +355,7 @@ def test_final_ack_below_the_end_is_retried() -> None:
     bench = Bench(react=lambda call: acks.pop(0) if acks and isinstance(call, SendLog) else None)
     bench.rows(7)
     assert bench.close() is Ending.DELIVERED
-    assert [(call.index, call.rows, call.no_more) for call in bench.logs()] == [(0, 7, True), (3, 4, True)]
+    assert [(call.index, call.rows, call.no_more) for call in bench.logs] == [(0, 7, True), (3, 4, True)]
 
 
 def test_backlog_at_the_end_is_delivered_however_long_its_pieces_take_together() -> None:
@@ -457,7 +371,7 @@ def test_backlog_at_the_end_is_sealed_by_its_last_call_only() -> None:
     bench.do(interrupted=True)
     bench.rows(25_000)
     assert bench.close() is Ending.DELIVERED
-    assert [(call.rows, call.no_more) for call in bench.logs()] == [(10_000, False), (10_000, False), (5_000, True)]
+    assert [(call.rows, call.no_more) for call in bench.logs] == [(10_000, False), (10_000, False), (5_000, True)]
 
 
 def test_final_state_is_repeated_until_the_outputs_are_confirmed() -> None:
@@ -465,25 +379,25 @@ def test_final_state_is_repeated_until_the_outputs_are_confirmed() -> None:
     bench.do(outputs_waiting=True)
 
     def confirm(call: Sent) -> None:
-        if len([c for c in bench.states() if c.final]) == 3:
+        if len([c for c in bench.states if c.final]) == 3:
             bench.seen = bench.seen._replace(outputs_waiting=False)
 
     bench.during = confirm
     assert bench.close() is Ending.DELIVERED
-    assert len([call for call in bench.states() if call.final]) == 3
+    assert len([call for call in bench.states if call.final]) == 3
 
 
 def test_outputs_that_are_never_confirmed_end_after_ten_tries() -> None:
     bench = Bench(close_timeout_us=1000 * S)
     bench.do(outputs_waiting=True)
     assert bench.close() is Ending.GAVE_UP
-    assert len([call for call in bench.states() if call.final]) == CLOSE_TRIES_MAX
+    assert len([call for call in bench.states if call.final]) == CLOSE_TRIES_MAX
 
 
 def test_unregistered_at_the_final_state_is_the_end() -> None:
     bench = Bench(react=lambda call: Failure.UNREGISTERED if isinstance(call, SendState) else None)
     assert bench.close() is Ending.TASK_GONE
-    assert len(bench.states()) == 1
+    assert len(bench.states) == 1
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -52,19 +52,14 @@ WINDOW = {"name": "d", "kind": "refused", "duration_s": 5.0, "is_open": False, "
     ],
 )
 def test_command_makes_its_one_call_and_shows_the_answer(
-    control: FakeControl,
-    run_command: Callable[..., int],
-    capsys: pytest.CaptureFixture[str],
+    makes_one_call: Callable[..., None],
     arguments: list[str],
     call: tuple[str, str],
     body: Any,
     answer: Any,
     shown: str,
 ) -> None:
-    control.answer(*call, answer)
-    assert run_command(*arguments) == 0
-    assert control.calls == [(call[0], f"/control/v1{call[1]}", body)]
-    assert shown in capsys.readouterr().out
+    makes_one_call(arguments, call, body, answer=answer, shown=shown)
 
 
 def test_a_refused_rule_is_one_line(

@@ -35,19 +35,14 @@ CLOCK = {"mode": "manual", "now": "2026-01-01T00:10:00.000000Z", "now_us": 1}
     ],
 )
 def test_command_makes_its_one_call_and_shows_the_answer(
-    control: FakeControl,
-    run_command: Callable[..., int],
-    capsys: pytest.CaptureFixture[str],
+    makes_one_call: Callable[..., None],
     arguments: list[str],
     call: tuple[str, str],
     body: Any,
     answer: Any,
     shown: str,
 ) -> None:
-    control.answer(*call, answer)
-    assert run_command(*arguments) == 0
-    assert control.calls == [(call[0], f"/control/v1{call[1]}", body)]
-    assert shown in capsys.readouterr().out
+    makes_one_call(arguments, call, body, answer=answer, shown=shown)
 
 
 def test_counters_are_shown_by_method_and_outcome(
