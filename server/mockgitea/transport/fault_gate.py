@@ -83,6 +83,7 @@ class FaultGate:
 
     async def settle(self) -> None:
         """Wait until the port is open or closed as the rules say now."""
+        await self._server.settle()
         if self._keeper is not None:
             await self._keeper.settle()
 
@@ -144,6 +145,7 @@ class FaultGate:
         self.downtimes.reset()
         self._http.clear()
         self._verdicts.wake_all()
+        self._server.end_restarts()
         self._downtime_changed()
 
     async def serve(self, serve: Serve, scope: Scope, receive: Receive, send: Send, entry: Entry) -> None:

@@ -43,6 +43,12 @@ class FaultServer(Protocol):
     async def restart(self, *, mode: str, down_s: float) -> None:
         """Begin a restart; returns once no new connection is accepted."""
 
+    def end_restarts(self) -> None:
+        """Let every restart under way come up at once."""
+
+    async def settle(self) -> None:
+        """Return once every restart that was told to end has opened the port."""
+
 
 class NoServer:
     """Nothing around the gate."""
@@ -69,3 +75,9 @@ class NoServer:
 
     async def restart(self, *, mode: str, down_s: float) -> None:
         """Do nothing: such rules were refused."""
+
+    def end_restarts(self) -> None:
+        """Do nothing: there are none."""
+
+    async def settle(self) -> None:
+        """Do nothing: there are no restarts."""

@@ -5,13 +5,17 @@ port again. The program's own record (journal, counters, rules) and the control 
 Source: docs/faults.md, "Restart".
 """
 
+import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from mockgitea.clock import SECOND_US
 from mockgitea.core.errors import InvalidInput, NotFound
 from mockgitea.core.faults import Fault, FaultKind, Transport
 from mockgitea.transport.fault_server import NEVER_S
+from mockgitea.transport.fault_waits import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +25,16 @@ if TYPE_CHECKING:
     from mockgitea.transport.port_keeper import PortKeeper
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(eq=False)
+class _Restart:
+    """One restart under way."""
+
+    mode: str
+    until_us: int
+    healed: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class RestartablePort(Protocol):
@@ -48,6 +62,7 @@ class ServiceFaults:
         self._now_s = now_s
         self._keeper: PortKeeper | None = None
         self._port: RestartablePort | None = None
+        self._restarts: list[_Restart] = []
         self.killed_s = NEVER_S
 
     def serve_on(self, keeper: "PortKeeper", port: RestartablePort) -> None:
@@ -78,26 +93,43 @@ class ServiceFaults:
     async def restart(self, *, mode: str, down_s: float) -> None:
         """Begin a restart; returns once no new connection is accepted."""
         assert self._keeper is not None, "refused when it was added"
+        # The down time counts from here: whoever sees the port closed and moves the clock must not be too early.
+        restart = _Restart(mode, self._services.clock.now_us() + round(down_s * SECOND_US))
+        self._restarts.append(restart)
         self._keeper.close_port()
         if mode == "kill":
             self.killed_s = self._now_s()
+        # First of all a task of its own: the call that set it off may be given up, and the port must open again.
+        self._services.supervisor.start(self._restart(restart), name="restart-fault")
         await self._keeper.settle()
-        self._services.supervisor.start(self._restart(mode=mode, down_s=down_s), name="restart-fault")
 
-    async def _restart(self, *, mode: str, down_s: float) -> None:
+    def end_restarts(self) -> None:
+        """Let every restart under way come up at once."""
+        for restart in self._restarts:
+            restart.healed.set()
+
+    async def settle(self) -> None:
+        """Return once every restart that was told to end has opened the port."""
+        for restart in [one for one in self._restarts if one.healed.is_set()]:
+            await restart.ended.wait()
+
+    async def _restart(self, restart: _Restart) -> None:
         assert self._keeper is not None, "as in restart"
         assert self._port is not None, "as in restart"
         services = self._services
-        log.info("restart_begins", mode=mode, down_s=down_s)
+        log.info("restart_begins", mode=restart.mode, until_us=restart.until_us)
         try:
-            if mode == "kill":
+            await self._keeper.settle()
+            if restart.mode == "kill":
                 self._port.cut()
                 await services.directory.forget_unwritten()
             else:
                 await self._port.drain()
                 await services.logs.settle()
                 await services.directory.flush()
-            await services.clock.sleep(down_s)
+            await first_of(restart.healed.wait(), services.clock.sleep_until(restart.until_us))
         finally:
+            self._restarts.remove(restart)
             self._keeper.open_port()
-        log.info("restart_ends", mode=mode)
+            restart.ended.set()
+        log.info("restart_ends", mode=restart.mode)

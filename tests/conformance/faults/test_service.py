@@ -188,9 +188,21 @@ def test_restart_kill_peer_sees_a_reset_then_a_refused_port(mock: FaultCase) -> 
     with pytest.raises(ConnectionRefusedError):
         eventually(lambda: mock.connect().close(), lambda _: False)
     assert mock.last("Ping", "dropped")["fault"] == "f"
-    mock.heal()
-    mock.advance(3001)
+    mock.control("DELETE", "/faults/f")
+    mock.advance(2990)
+    assert not is_up(mock), "it is down for as long as was asked, whatever happens to the rule"
+    mock.advance(11)
     eventually(lambda: is_up(mock))
+
+
+@pytest.mark.parametrize("mode", ["graceful", "kill"])
+def test_one_reset_heals_a_restart_too(mock: FaultCase, mode: str) -> None:
+    mock.fault("restart", mode=mode, method="Ping", times=1, down_s=3000)
+    with mock.begin("Ping") as connection:
+        end_of(connection)
+    assert not is_up(mock)
+    mock.heal()
+    assert is_up(mock)
 
 
 def test_restart_kill_leaves_claims_and_loses_what_was_in_memory(case_of: Callable[..., FaultCase]) -> None:
