@@ -1,7 +1,6 @@
 """Run one job through the engine without a server: a recording sink, a cancel switch, and a short way to start."""
 
 import asyncio
-import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -206,9 +205,6 @@ def run(
                     acting.cancel()
         return Finished(outcome, sink)
 
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Tests started in the background of a script ignore it, and so would the steps; a runner never does.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     return asyncio.run(both())
 
 
