@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
-.PHONY: help setup lock proto proto-check fmt lint types test conformance fuzz e2e container browser demo up bench bench-smoke headline dist check clean
+.PHONY: help setup lock proto proto-check fmt lint types test conformance fuzz simulation e2e lab-test container browser demo up bench bench-smoke headline dist check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,8 +48,8 @@ lint: setup ## check style, imports and formatting
 types: setup ## check types strictly
 	$(BIN)/mypy
 
-test: setup ## unit, property, conformance, packaging and short fuzz tests, without network, Docker or root
-	$(PYTEST) tests/unit tests/property tests/conformance tests/packaging tests/fuzz
+test: setup ## unit, property, conformance, field, packaging, short fuzz and simulation tests, without network, Docker or root
+	$(PYTEST) tests/unit tests/property tests/conformance tests/field tests/packaging tests/fuzz tests/simulation
 
 conformance: setup ## the wire contract, case by case, and independent peers
 	$(PYTEST) tests/conformance
@@ -57,11 +57,15 @@ conformance: setup ## the wire contract, case by case, and independent peers
 fuzz: setup ## shoot noise at the server for long, with fresh examples (FUZZ_EXAMPLES=2000 of each kind)
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} $(PYTEST) tests/fuzz
 
+simulation: setup ## the whole system through bad days drawn from seeds (SIMULATION_SEEDS=2000 of them)
+	SIMULATION_SEEDS=$${SIMULATION_SEEDS:-2000} $(BIN)/python -m pytest -n $(TEST_WORKERS) tests/simulation
+
 e2e: setup ## real processes end to end
 	$(PYTEST) tests/integration tests/docs
 
-lab-test: setup ## the laboratory end to end, in virtual and in real time (minutes; not part of CI)
-	$(PYTEST) tests/laboratory
+lab-test: setup ## the laboratory at full size (many minutes; e2e has small fleets); OTHER_PYTHON=python3.13: same bytes there
+	$(if $(OTHER_PYTHON),$(OTHER_PYTHON) -m venv .venv-other && .venv-other/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock)
+	LAB_FULL=1 $(if $(OTHER_PYTHON),OTHER_PYTHON=.venv-other/bin/python) $(PYTEST) tests/integration/test_lab_*.py
 
 container: setup ## build and smoke-test the images (needs a container engine)
 	$(BIN)/python -m pytest tests/container
@@ -90,4 +94,4 @@ dist: setup ## build the wheel and the sdist into dist/
 check: lint types proto-check test e2e ## everything a pull request must pass
 
 clean: ## remove what the other targets made, the environment included
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .demo .up
+	rm -rf $(VENV) .venv-other dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .demo .up

@@ -23,7 +23,7 @@ from actionsrunner.edge.connect import RpcError
 from actionsrunner.edge.registration import Registration
 from actionsrunner.edge.rowbuffer import MEMORY_BYTES_MAX
 from actionsrunner.edge.transport import HttpxTransport, Transport
-from actionsrunner.engine.job import run_job
+from actionsrunner.engine.job import conduct_job
 from actionsrunner.engine.options import EngineOptions
 from actionsrunner.exits import Exit
 from actionsrunner.loops.poll_loop import PollLoop
@@ -51,7 +51,8 @@ class CannotStart(Exception):
 class RunnerSetup:
     """All that a running runner needs to know.
 
-    ``once`` makes it leave after one task; ``hidden`` values never reach a task's log.
+    ``once`` makes it leave after one task; ``hidden`` values never reach a task's log; ``job`` executes tasks, on this
+    host when absent.
     """
 
     config: Config
@@ -59,6 +60,7 @@ class RunnerSetup:
     labels: tuple[str, ...]
     once: bool = False
     hidden: tuple[str, ...] = field(default=(), repr=False)
+    job: Job | None = None
 
 
 def configured_family(config: Config) -> Family | None:
@@ -101,7 +103,7 @@ def build_job(setup: RunnerSetup, client: RunnerClient) -> Job:
     async def job(task: TaskSpec, sink: JobSink, cancel: CancelSignal) -> JobOutcome:
         # The family may only be known since this very task.
         options = engine_options(setup.config, setup.registration, setup.labels, client.family)
-        return await run_job(task, options, sink, cancel)
+        return await conduct_job(task, options, sink, cancel)
 
     return job
 
@@ -166,7 +168,7 @@ async def run_daemon(
         memory_bytes_max=MEMORY_BYTES_MAX,
         job_limit_us=setup.config.micros("runner.timeout"),
     )
-    tasks = TaskRunner(build_job(setup, client), parts, hidden=setup.hidden)
+    tasks = TaskRunner(setup.job or build_job(setup, client), parts, hidden=setup.hidden)
     poll = PollLoop(
         client,
         clock,
@@ -180,6 +182,10 @@ async def run_daemon(
         except TimeoutError:
             log.info("stopped", reason="asked to stop before the server had answered")
             return Exit.OK
+        except CannotStart:
+            # Supervisors start us again at once; what cannot succeed need not be tried every second.
+            await requests.next(clock, clock.now_us() + setup.config.micros("runner.fetch_interval_max"))
+            raise
         return await _serve(poll, clock, requests, setup.config.micros("runner.shutdown_timeout"))
     finally:
         await client.close()

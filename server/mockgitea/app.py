@@ -24,6 +24,7 @@ from mockgitea.transport.asgi import App as Asgi
 from mockgitea.transport.asgi import Deferred
 from mockgitea.transport.connections import Connections
 from mockgitea.transport.fault_gate import FaultGate
+from mockgitea.transport.fault_verdicts import note_cut
 from mockgitea.transport.idle_fetch import IdleFetch
 from mockgitea.transport.listeners import Listener, bind, check_tls, url_host
 from mockgitea.transport.methods import RunnerMethods
@@ -78,7 +79,12 @@ class App:
             self._admission, runner_socket, tls=_tls(settings), connections=self._connections
         )
         self._control_port = self._listener(self._control, control_socket, tls=None, connections=Connections())
-        self._keeper = PortKeeper(self.services.clock, self.faults.downtimes, self._runner_port)
+        self._keeper = PortKeeper(
+            self.services.clock,
+            self.faults.downtimes,
+            self._runner_port,
+            on_cut=lambda name: note_cut(self.journal, name, time.monotonic()),
+        )
         self._fault_server.serve_on(self._keeper, self._runner_port)
         self._grpc: Any = None
         self.grpc_address = ""

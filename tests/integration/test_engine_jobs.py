@@ -1,5 +1,6 @@
 """Whole jobs through the engine: conditions, contexts, environment, outputs, commands, refusals."""
 
+import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from actionsrunner.engine.job import conduct_job
 from actionswire.labels import Label
 from actionswire.result import Result
-from enginejob import left_over, need, run, task, workflow
+from enginejob import RecordingSink, Switch, left_over, need, options, run, task, workflow
 
 pytestmark = pytest.mark.slow
 
@@ -412,3 +414,16 @@ def test_workdir_parent_that_is_no_directory_fails_the_job(tmp_path: Path) -> No
     job = run(tmp_path / "file", workflow("- run: echo no"))
     assert job.result is Result.FAILURE
     assert "cannot make the job's directories" in job.rows[-1]
+
+
+def test_outcome_is_known_before_the_directories_are_removed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        job = task(workflow("- run: touch file"))
+        outcome = await conduct_job(job, options(tmp_path), RecordingSink(), Switch())
+        assert outcome.result is Result.SUCCESS
+        assert len(left_over(tmp_path)) == 1
+        assert outcome.clean_up is not None
+        await outcome.clean_up()
+        assert left_over(tmp_path) == []
+
+    asyncio.run(scenario())

@@ -7,8 +7,9 @@ import os
 import random
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from google.protobuf.struct_pb2 import Struct
 
@@ -18,7 +19,7 @@ from actionsrunner.edge.registration import Registration
 from actionsrunner.exits import Exit
 from actionsrunner.loops.shutdown import ShutdownRequests
 from actionswire.gen.runner.v1 import runner_pb2 as pb
-from rawserver import RawServer
+from mockgitea.testing import Runner as Known
 
 UUID = "11111111-2222-4333-8444-555555555555"
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
@@ -29,6 +30,14 @@ FAST: Mapping[str, Any] = {
     "log_report_max_latency": "40ms", "state_report_interval": "60ms", "report_close_timeout": "700ms",
 }  # fmt: skip
 """Everything about a hundred times as fast as real life, in the same proportions."""
+
+
+class Instance(Protocol):
+    """A server that a runner is registered with: a `RawServer` or a `MockGitea`."""
+
+    @property
+    def url(self) -> str:
+        """The instance URL."""
 
 
 class Runner:
@@ -60,14 +69,17 @@ def registration(url: str, *, labels: Sequence[str] = ("linux:host",), ephemeral
 
 @contextlib.asynccontextmanager
 async def running(
-    server: RawServer, folder: Path, *, once: bool = False, ephemeral: bool = False,
-    labels: Sequence[str] = ("linux:host",), seed: int = 1, **runner: Any,
+    server: Instance, folder: Path, *, once: bool = False, ephemeral: bool = False,
+    labels: Sequence[str] = ("linux:host",), seed: int = 1, known: Known | None = None, **runner: Any,
 ) -> AsyncIterator[Runner]:  # fmt: skip
-    """A daemon in this process; stopped, forcibly if need be, at the end."""
+    """A daemon in this process; stopped, forcibly if need be, at the end. ``known`` is who the server takes it for."""
     config = configuration(folder, runner)
+    named = registration(server.url, labels=labels, ephemeral=ephemeral)
+    if known is not None:
+        named = replace(named, id=known.id, uuid=known.uuid, token=known.token, name=known.name)
     setup = RunnerSetup(
         config=config,
-        registration=registration(server.url, labels=labels, ephemeral=ephemeral),
+        registration=named,
         labels=tuple(labels),
         once=once,
     )

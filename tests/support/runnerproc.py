@@ -23,13 +23,15 @@ class RunnerProcess:
     def __init__(
         self, mock: Mock, *, name: str = "r1", labels: Sequence[str] = ("linux:host",), capacity: int = 1,
         ephemeral: bool = False, settings: dict[str, Any] | None = None, folder: Path | None = None,
+        sections: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.folder = folder or Path(tempfile.mkdtemp(prefix=f"actionsrunner-{name}-"))
         self.log = self.folder / "runner.log"
         self.config = self.folder / "config.yaml"
         runner = {"capacity": capacity, "file": str(self.folder / ".runner"), **FAST, **(settings or {})}
         host = {"workdir_parent": str(self.folder / "jobs")}
-        self.config.write_text(json.dumps({"runner": runner, "host": host, "cache": {"enabled": False}}))
+        other = {"cache": {"enabled": False}, **(sections or {})}
+        self.config.write_text(json.dumps({"runner": runner, "host": host, **other}))
         if not (self.folder / ".runner").exists():
             self.register(mock, name, labels, ephemeral=ephemeral)
         self.identity = json.loads((self.folder / ".runner").read_text())

@@ -60,13 +60,21 @@ def run(args: argparse.Namespace) -> int:
                 once=args.once or environment.once,
                 hidden=environment.proxy_passwords,
             )
-            return asyncio.run(_serve(setup))
-    except CannotStart as error:
-        return _fail(error, error.status)
+            return _run(setup, path)
     except AlreadyRunning as error:
         return _fail(error, Exit.ALREADY_RUNNING)
     except (ConfigInvalid, Incomplete, RegistrationRefused, RegistrationUnusable, ValueError, OSError) as error:
         return _fail(error, Exit.FAILED)
+
+
+def _run(setup: RunnerSetup, path: Path) -> Exit:
+    try:
+        status = asyncio.run(_serve(setup))
+    except CannotStart as error:
+        status = _fail(error, error.status)
+    if status is Exit.UNREGISTERED:
+        sys.stderr.write(f"actionsrunner: what {path.absolute()} says is no longer valid; delete it to register anew\n")
+    return status
 
 
 async def _serve(setup: RunnerSetup) -> Exit:

@@ -6,7 +6,7 @@ Owns the reaction table by code and the one table of server texts; knows nothing
 from enum import StrEnum
 from typing import Final
 
-from actionswire.codes import Code
+from actionswire.codes import Code, code_from_http
 
 
 class Failure(StrEnum):
@@ -26,6 +26,8 @@ class Failure(StrEnum):
     """Transient or unknown: back off, then call again."""
     REFUSED = "refused"
     """The server understood the call and will not do it."""
+    TOO_LARGE = "too_large"
+    """Somebody on the way takes no body of this size: never send the same one again."""
 
 
 _BY_CODE: Final[dict[Code, Failure]] = {
@@ -49,6 +51,8 @@ _BY_CODE: Final[dict[Code, Failure]] = {
     Code.FAILED_PRECONDITION: Failure.REFUSED,
     Code.OUT_OF_RANGE: Failure.REFUSED,
 }
+
+_PAYLOAD_TOO_LARGE: Final = 413
 
 _VAGUE: Final = frozenset({Code.UNKNOWN, Code.INTERNAL})
 """The codes whose message has to be read, since these servers put every cause under them."""
@@ -76,3 +80,19 @@ def classify(code: Code, message: str) -> Failure:
             if text in message:
                 return failure
     return _BY_CODE[code]
+
+
+def classify_foreign(status: int, content_type: str) -> Failure:
+    """Reduce an error answer that the service itself did not write.
+
+    A proxy, a sign-on page or a bug page says nothing about the runner, whatever its status: it never costs a
+    registration. Only the server's router is believed, which answers in plain text where it has no such method.
+
+    Args:
+        status: the HTTP status.
+        content_type: of the answer, as it came.
+    """
+    if status == _PAYLOAD_TOO_LARGE:
+        return Failure.TOO_LARGE
+    is_plain = content_type.partition(";")[0].strip() == "text/plain"
+    return Failure.UNIMPLEMENTED if is_plain and code_from_http(status) is Code.UNIMPLEMENTED else Failure.RETRY

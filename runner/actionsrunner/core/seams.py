@@ -4,7 +4,7 @@ The engine (which executes a job) knows only these types; the reporter (which ta
 `JobSink`. Neither imports the other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -70,7 +70,11 @@ class CancelSignal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """How a job ended. ``last_words`` is an optional closing row; outputs went to the sink already."""
+    """How a job ended. ``last_words`` is an optional closing row; outputs went to the sink already.
+
+    ``clean_up`` is what the job leaves to be done once its result has been told, so that nobody waits for it.
+    """
 
     result: Result
     last_words: str = ""
+    clean_up: Callable[[], Awaitable[None]] | None = field(default=None, compare=False)

@@ -6,11 +6,11 @@ Source: docs/protocol.md, "Transport".
 
 import json
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
-from actionsrunner.core.failures import Failure, classify
+from actionsrunner.core.failures import Failure, classify, classify_foreign
 from actionsrunner.edge.transport import DeadlinePassed, RawAnswer, Transport, TransportError
 from actionswire import headers as names
 from actionswire.codes import Code, code_from_http
@@ -79,8 +79,7 @@ async def call(
     except TransportError as error:
         raise RpcError(method, Failure.RETRY, Code.UNAVAILABLE, str(error)) from error
     if raw.status != 200:
-        code, message = _read_error(raw)
-        raise RpcError(method, classify(code, message), code, message)
+        raise _error(method, raw)
     _check_content_type(method, raw)
     try:
         # Fields of newer servers stay in the message as unknown ones and harm nobody.
@@ -98,19 +97,22 @@ def _check_content_type(method: str, raw: RawAnswer) -> None:
     raise RpcError(method, Failure.RETRY, code, f"answer of type {got!r}, expected {CONTENT_TYPE!r}")
 
 
-def _read_error(raw: RawAnswer) -> tuple[Code, str]:
-    """Return code and text of an error answer; a valid code in the body wins over the HTTP status."""
-    inferred = code_from_http(raw.status)
-    if raw.headers.get("content-type", "") not in _ERROR_TYPES:
-        return inferred, f"HTTP {raw.status}"
-    try:
-        body = json.loads(raw.body)
-    except ValueError:
-        return inferred, f"HTTP {raw.status}"
-    if not isinstance(body, dict):
-        return inferred, f"HTTP {raw.status}"
+def _error(method: str, raw: RawAnswer) -> RpcError:
+    """Return what an error answer says; a valid code in the body wins over the HTTP status."""
+    content_type = raw.headers.get("content-type", "")
+    body = _json_object(raw.body) if content_type in _ERROR_TYPES else {}
     message = str(body.get("message", ""))[:_MESSAGE_CHARS_MAX]
     try:
-        return Code(body.get("code", "")), message
+        code = Code(body.get("code", ""))
     except ValueError:
-        return inferred, message or f"HTTP {raw.status}"
+        code, failure = code_from_http(raw.status), classify_foreign(raw.status, content_type)
+        return RpcError(method, failure, code, message or f"HTTP {raw.status}")
+    return RpcError(method, classify(code, message), code, message)
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

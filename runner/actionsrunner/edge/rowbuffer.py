@@ -72,11 +72,18 @@ class RowBuffer:
         if self._bytes * _UTF8_BYTES_MAX <= bytes_max:
             return list(islice(self._rows, rows_max))
         for row in islice(self._rows, rows_max):
-            size += len(row.content.encode())
+            size += row_bytes(row)
             if taken and size > bytes_max:
                 break
             taken.append(row)
         return taken
+
+    def cut_oldest(self, bytes_max: int) -> None:
+        """Keep at most ``bytes_max`` bytes of the oldest row, which `peek` has just returned."""
+        row = self._rows[0]
+        kept = row.content.encode()[:bytes_max].decode(errors="ignore")
+        self._rows[0] = Row(row.at_us, kept)
+        self._bytes += _cost(self._rows[0]) - _cost(row)
 
     def drop_to(self, offset: int) -> None:
         """Forget the rows before the absolute number ``offset``; they are acknowledged."""
@@ -137,6 +144,11 @@ class RowBuffer:
         if not self._file_rows:
             os.ftruncate(descriptor, 0)
             self._read_at = self._write_at = 0
+
+
+def row_bytes(row: Row) -> int:
+    """Return what a row counts against the limit of a call: its text, an empty one as a single byte."""
+    return max(1, len(row.content.encode()))
 
 
 def _cost(row: Row) -> int:

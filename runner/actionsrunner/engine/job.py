@@ -6,6 +6,8 @@ closing rows. A step's own life is in `steps`.
 
 import asyncio
 import shutil
+from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import structlog
 
@@ -47,6 +49,18 @@ async def run_job(task: TaskSpec, options: EngineOptions, sink: JobSink, cancel:
     Raises:
         asyncio.CancelledError: this coroutine was cancelled; all processes are dead and all directories removed then.
     Source: docs/running-jobs.md.
+    """
+    outcome = await conduct_job(task, options, sink, cancel)
+    if outcome.clean_up is not None:
+        await outcome.clean_up()
+    return replace(outcome, clean_up=None)
+
+
+async def conduct_job(task: TaskSpec, options: EngineOptions, sink: JobSink, cancel: CancelSignal) -> JobOutcome:
+    """Execute one task as `run_job` does, but leave its directories to the outcome's ``clean_up``.
+
+    Removing a large workspace takes a while, and the server should know the result before. If this raises,
+    everything has been removed.
     """
     return await _Job(task, options, sink, cancel).run()
 
@@ -105,16 +119,15 @@ class _Job:
             tool_cache_shared=options.tool_cache_shared,
             tool_cache=options.envs.get("RUNNER_TOOL_CACHE", ""),
         )
-        with owned(directories.root):
+        async with AsyncExitStack() as left:
+            left.enter_context(owned(directories.root))
+            left.push_async_callback(self._remove, directories)
+            job = start_state(plan, prepared, task=self._task, options=options, directories=directories)
             try:
-                job = start_state(plan, prepared, task=self._task, options=options, directories=directories)
-                try:
-                    interruption = await self._with_processes(job, prepared)
-                finally:
-                    await self._processes.finish(f"{directories.name}-")
-                return self._close(job, interruption)
+                interruption = await self._with_processes(job, prepared)
             finally:
-                await self._remove(directories)
+                await self._processes.finish(f"{directories.name}-")
+            return replace(self._close(job, interruption), clean_up=left.pop_all().aclose)
 
     async def _with_processes(self, job: JobState, prepared: PreparedJob) -> Interruption | None:
         """Run hooks and steps; return what interrupted the steps, if anything did.

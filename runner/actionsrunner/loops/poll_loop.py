@@ -29,7 +29,7 @@ from actionsrunner.core.polling import (
 )
 from actionsrunner.core.seams import TaskSpec
 from actionsrunner.edge.client import RunnerClient
-from actionsrunner.edge.clock import Clock
+from actionsrunner.edge.clock import Alarm, Clock
 from actionsrunner.edge.connect import RpcError
 from actionsrunner.loops.cancel import CancelToken
 from actionsrunner.loops.supervise import Supervisor, wait_for
@@ -39,6 +39,9 @@ RunTask = Callable[[TaskSpec, CancelToken], Awaitable[None]]
 
 WARN_EVERY: Final = 20
 """Of a streak of failed fetches, the first and every so many-th is a warning; the others are for debugging."""
+
+PARTING_US: Final = 1_000_000
+"""How long a fetch in flight may still be answered after a stop: the server may have given us its task already."""
 
 log = structlog.get_logger(__name__)
 
@@ -69,6 +72,7 @@ class PollLoop(Generic[S]):
         self._jobs = Supervisor(self._crashed)
         self._tokens: dict[int, CancelToken] = {}
         self._cancel_reason: str | None = None
+        self._parting: Alarm | None = None
         self._streak = 0
 
     @property
@@ -76,16 +80,23 @@ class PollLoop(Generic[S]):
         """The first unexpected error of one of the tasks, which stops the polling."""
         return self._jobs.failure or self._fetches.failure
 
+    @property
+    def running(self) -> tuple[int, ...]:
+        """The ids of the tasks that are running."""
+        return tuple(self._tokens)
+
     async def run(self) -> HaltReason:
         """Poll until the strategy halts, which it does only when no task is running any more."""
         try:
             return await self._loop()
         finally:
+            if self._parting is not None:
+                self._parting.cancel()
             await self._fetches.cancel()
             await self._jobs.cancel()
 
     def stop(self) -> None:
-        """Fetch nothing more, starting now; running tasks go on."""
+        """Fetch nothing more, starting now; running tasks go on, and so does one that a fetch in flight brings soon."""
         self._post(StopAsked())
 
     def cancel_jobs(self, reason: str) -> None:
@@ -96,7 +107,8 @@ class PollLoop(Generic[S]):
             token.cancel(reason)
 
     def force_jobs(self) -> None:
-        """Kill the processes of every running task at once; the tasks still report."""
+        """Kill the processes of every running task at once and wait for no fetch; the tasks still report."""
+        self._fetches.abandon()
         for token in self._tokens.values():
             token.force()
 
@@ -107,9 +119,13 @@ class PollLoop(Generic[S]):
             while self._events:
                 state, commands = self._strategy.step(state, self._events.popleft(), self._clock.now_us())
                 for command in commands:
-                    if isinstance(command, Halt):
+                    if not isinstance(command, Halt):
+                        self._do(command)
+                        continue
+                    self._part()
+                    await self._fetches.join()
+                    if not self._events:
                         return command.reason
-                    self._do(command)
             await wait_for(self._wake, self._clock, self._wake_us)
             self._wake.clear()
             if self._wake_us is not None and self._clock.now_us() >= self._wake_us:
@@ -123,9 +139,13 @@ class PollLoop(Generic[S]):
             case WakeAt():
                 self._wake_us = command.at_us
             case AbandonFetches():
-                self._fetches.abandon()
+                self._part()
             case Halt():
                 raise AssertionError("the loop leaves before it acts on Halt")
+
+    def _part(self) -> None:
+        if self._parting is None and self._fetches.running:
+            self._parting = self._clock.alarm(self._clock.now_us() + PARTING_US, self._fetches.abandon)
 
     def _post(self, event: PollEvent) -> None:
         self._events.append(event)
@@ -143,6 +163,8 @@ class PollLoop(Generic[S]):
             self._log_failure(error)
             self._post(Failed(command.fetch_id, error.failure))
             return
+        if self._streak:
+            log.info("fetch_recovered", failed_fetches=self._streak)
         self._streak = 0
         started = sum(self._start(task) for task in fetched.tasks)
         log.debug("fetched", tasks=len(fetched.tasks), tasks_version=fetched.tasks_version)

@@ -6,12 +6,12 @@ from typing import Final
 
 import structlog
 
-from actionsrunner.core.failures import Failure
 from actionsrunner.core.family import Family
 from actionsrunner.edge.client import RunnerClient
 from actionsrunner.edge.clock import Clock
 from actionsrunner.edge.connect import RpcError
 from actionsrunner.edge.registration import Registration
+from actionswire.codes import Code
 from actionswire.headers import CANCELLING
 from actionswire.labels import parse_label
 
@@ -81,7 +81,7 @@ async def _wait_for_server(client: RunnerClient, clock: Clock, name: str) -> Non
         except RpcError as error:
             if tries % _WARN_EVERY == 0:
                 hint = ""
-                if error.failure is Failure.UNIMPLEMENTED:
+                if error.code is Code.UNIMPLEMENTED:
                     hint = "is this the base URL of a server with Actions enabled?"
                 log.warning("server_not_ready", code=error.code, error=error.message, hint=hint)
         else:

@@ -5,7 +5,7 @@ every call. When to send is decided in `core/reporter.py`, what a row may show i
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -39,13 +39,13 @@ from actionsrunner.core.taskstate import TaskState
 from actionsrunner.edge.client import ReportLimits, RunnerClient
 from actionsrunner.edge.clock import Alarm, Clock
 from actionsrunner.edge.connect import RpcError
-from actionsrunner.edge.rowbuffer import RowBuffer
+from actionsrunner.edge.rowbuffer import RowBuffer, row_bytes
 from actionsrunner.loops.supervise import wait_for
 from actionswire.codes import Code
 from actionswire.result import Result
 
 CALL_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Log text in one UpdateLog; the rest of a backlog follows at once."""
+"""Log text in one UpdateLog; the rest of a backlog follows at once. Halved when somebody on the way takes less."""
 JOB_LIMIT_US: Final = 3 * 3600 * 1_000_000
 
 _TROUBLE_TEXT: Final[dict[Trouble, str]] = {
@@ -93,6 +93,7 @@ class ReportLoop(Generic[S]):
         self._wake_at_rows: int | None = None
         self._stamp_us = 0
         self._outage = 0
+        self._call_bytes_max = CALL_BYTES_MAX
         self._in_flight: asyncio.Timeout | None = None
         self._settle_us = 0
         self._patience: Alarm | None = None
@@ -199,7 +200,7 @@ class ReportLoop(Generic[S]):
 
     async def _send_log(self, command: SendLog) -> ReportEvent:
         self._rows.drop_to(command.index)
-        rows = self._rows.peek(command.rows, CALL_BYTES_MAX)
+        rows = self._rows.peek(command.rows, self._call_bytes_max)
         no_more = command.no_more and len(rows) == command.rows
         call = self._client.update_log(
             self._task_id, command.index, rows, no_more=no_more, limits=self._limits(command.limit_us)
@@ -208,9 +209,18 @@ class ReportLoop(Generic[S]):
             ack_index = await self._settle(call, command.settle_us)
         except RpcError as error:
             self._failed(error)
+            if error.failure is Failure.TOO_LARGE:
+                self._send_less(rows)
             return LogFailed(self._seen(), error.failure)
         self._succeeded()
         return LogAnswered(self._seen(), len(rows), ack_index)
+
+    def _send_less(self, refused: Sequence[Row]) -> None:
+        """Make the next UpdateLog half as large as the one that was refused for its size."""
+        self._call_bytes_max = max(1, sum(map(row_bytes, refused)) // 2)
+        if len(refused) == 1:
+            self._rows.cut_oldest(self._call_bytes_max)
+        log.warning("log_call_too_large", rows=len(refused), bytes_max=self._call_bytes_max, cut=len(refused) == 1)
 
     async def _send_state(self, command: SendState) -> ReportEvent:
         outputs = dict(self._outputs)

@@ -79,7 +79,7 @@ async def leave_in_order(requests: ShutdownRequests, poll: PollLoop[Any], clock:
     Cancel it when ``poll`` has ended by itself.
     """
     await requests.next(clock)
-    log.info("stopping", detail="no more tasks are fetched", patience_s=patience_us / 1e6)
+    log.info("stopping", detail="no more tasks are fetched", waiting_for=poll.running, patience_s=patience_us / 1e6)
     poll.stop()
     if patience_us > 0:
         await requests.next(clock, clock.now_us() + patience_us)

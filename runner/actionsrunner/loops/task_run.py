@@ -4,6 +4,7 @@ Knows neither how a job is executed (`Job` is a function) nor when anything is s
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -52,6 +53,7 @@ class TaskRunner(Generic[S]):
             if token.cancel(CANCELLED if command.result is Result.CANCELLED else ENDED_BY_SERVER):
                 verdict.append(command.result if command.cause is StopCause.SERVER else Result.CANCELLED)
 
+        outcome: JobOutcome | None = None
         reporter = ReportLoop(task.id, self._parts, masker, stop)
         # A job whose reporter has crashed would run on unseen.
         group = Supervisor(lambda _: token.cancel(EARLY_TERMINATION))
@@ -59,7 +61,8 @@ class TaskRunner(Generic[S]):
             reports = group.spawn(reporter.run(), name=f"report-{task.id}")
             watch = group.spawn(_interrupt(reporter, token), name=f"interrupt-{task.id}")
             log.info("job_started")
-            result, last_words = await self._execute(task, reporter, token)
+            outcome = await self._execute(task, reporter, token)
+            result, last_words = outcome.result, outcome.last_words
             watch.cancel()
             if token.reason is not None:
                 result = verdict[0] if verdict else Result.CANCELLED
@@ -69,17 +72,19 @@ class TaskRunner(Generic[S]):
             log.info("task_ended", result=result.text, reports=ending)
         finally:
             await group.cancel()
+            if outcome is not None and outcome.clean_up is not None:
+                await outcome.clean_up()
 
-    async def _execute(self, task: TaskSpec, sink: JobSink, token: CancelToken) -> tuple[Result, str]:
+    async def _execute(self, task: TaskSpec, sink: JobSink, token: CancelToken) -> JobOutcome:
         try:
             outcome = await self._job(task, sink, token)
         except Exception:
             # The outermost frame of a job: whatever went wrong in it, the server must learn that it is over.
             log.exception("job_crashed")
-            return Result.FAILURE, EARLY_TERMINATION
+            return JobOutcome(Result.FAILURE, EARLY_TERMINATION)
         if outcome.result is Result.UNSPECIFIED:
-            return Result.FAILURE, outcome.last_words or EARLY_TERMINATION
-        return outcome.result, outcome.last_words
+            return replace(outcome, result=Result.FAILURE, last_words=outcome.last_words or EARLY_TERMINATION)
+        return outcome
 
 
 async def _interrupt(reporter: ReportLoop[Any], token: CancelToken) -> None:

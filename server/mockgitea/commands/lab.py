@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
         "what",
         metavar="PRESET|FILE.yaml|compare",
         nargs="*",
-        default=[DEFAULT_PRESET],
+        default=[],
         help=f"a preset, a scenario file, or `compare` with two results (default: {DEFAULT_PRESET})",
     )
     parser.add_argument(
@@ -54,7 +54,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the figures, one line a strategy")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained report with plots")
     parser.add_argument("--attach", metavar="URL", help="measure runners that somebody else runs, by this control port")
-    parser.add_argument("--fail-over", metavar="PERCENT", default=FAIL_OVER, help="of compare: default %(default)s")
+    parser.add_argument("--fail-over", metavar="PERCENT", help=f"of compare: default {FAIL_OVER.replace('%', '%%')}")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -73,7 +73,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"mockgitea lab: {error}", file=sys.stderr)
         return EXIT_USAGE
     except CommandFailed as failure:
-        print(f"mockgitea lab: {failure}", file=sys.stderr)
+        # Other commands name the control port with --server.
+        print(f"mockgitea lab: {str(failure).replace('--server', '--attach')}", file=sys.stderr)
         return EXIT_FAILED
     except OSError as error:
         print(f"mockgitea lab: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
@@ -85,12 +86,15 @@ def _compare(options: argparse.Namespace) -> int:
 
     if len(options.what) != 3:
         raise Misused("compare: name two files that `mockgitea lab --json` wrote")
+    _refuse_others(options, "compare", allowed=("fail_over", "quiet"))
+    allowance = options.fail_over or FAIL_OVER
+    share = _share(allowance)
     before, after = (read_document(Path(name)) for name in options.what[1:])
-    changes = compare(before, after, fail_over=_share(options.fail_over))
+    changes = compare(before, after, fail_over=share)
     for change in changes:
         print(("WORSE  " if change.is_worse else "       ") + change.text)
     worse = sum(change.is_worse for change in changes)
-    print(f"{len(changes)} figures differ, {worse} are worse by more than {options.fail_over}")
+    print(f"{len(changes)} figures differ, {worse} are worse by more than {allowance}")
     return EXIT_FAILED if worse else EXIT_DONE
 
 
@@ -100,6 +104,9 @@ def _measure(options: argparse.Namespace) -> int:
     from mockgitea.lab.suite import disagreements  # noqa: PLC0415
     from mockgitea.lab.table import terminal_table  # noqa: PLC0415
 
+    if options.fail_over:
+        raise Misused("--fail-over: only `compare` uses it")
+    _check_targets(options)
     content = _attached(options) if options.attach else _simulated(options)
     # A table of many strategies is wider than a terminal; piped into a file it must not be folded.
     Console(width=None if sys.stdout.isatty() else 200).print(terminal_table(content))
@@ -116,7 +123,8 @@ def _simulated(options: argparse.Namespace) -> dict[str, Any]:
     from mockgitea.lab.suite import run_suite  # noqa: PLC0415
 
     scenario = _scenario(options)
-    with _progress(scenario, is_shown=not options.quiet and sys.stderr.isatty()) as show:
+    titles = [choice.title for choice in scenario.strategies]
+    with _bar(titles, scenario.name, is_shown=_shows_progress(options)) as show:
         return run_real(scenario, show) if scenario.time is TimeMode.REAL else run_suite(scenario, show)
 
 
@@ -125,11 +133,15 @@ def _attached(options: argparse.Namespace) -> dict[str, Any]:
     from mockgitea.commands.control_http import ControlClient  # noqa: PLC0415
     from mockgitea.lab.attach import SPAN_S, attach  # noqa: PLC0415
 
+    if options.what:
+        raise Misused(f"--attach: measures what runs, so leave out {options.what[0]!r}")
+    _refuse_others(options, "--attach", allowed=("attach", "duration", "json", "csv", "html", "quiet"))
     span_s = SPAN_S if options.duration is None else _seconds(options.duration)
     transport = getattr(options, "transport", None)
     control = ControlClient(options.attach, options.environ.get(TOKEN_ENV, ""), transport=transport)
     try:
-        return attach(control, span_s=span_s)
+        with _bar(["attached"], "attached", is_shown=_shows_progress(options)) as show:
+            return attach(control, span_s=span_s, progress=show)
     finally:
         control.close()
 
@@ -138,9 +150,9 @@ def _scenario(options: argparse.Namespace) -> "Scenario":
     from mockgitea.lab.scenario_reader import PRESETS, read_file, read_preset  # noqa: PLC0415
     from mockgitea.lab.suite import Adjusted  # noqa: PLC0415
 
-    if len(options.what) != 1:
+    if len(options.what) > 1:
         raise Misused(f"name one preset or scenario file; presets are {', '.join(PRESETS)}")
-    name = options.what[0]
+    name = options.what[0] if options.what else DEFAULT_PRESET
     is_file = name.endswith((".yaml", ".yml")) or "/" in name
     scenario = read_file(Path(name)) if is_file else read_preset(name)
     if options.runners is not None and options.runners < 1:
@@ -161,10 +173,26 @@ def _seconds(text: str) -> int:
     return int(length_s)
 
 
+def _refuse_others(options: argparse.Namespace, mode: str, *, allowed: Sequence[str]) -> None:
+    """Refuse options that this way of calling the command would ignore."""
+    for name in ("attach", "strategy", "seed", "duration", "runners", "json", "csv", "html", "fail_over"):
+        if name not in allowed and getattr(options, name) not in (None, []):
+            raise Misused(f"--{name.replace('_', '-')}: has no meaning with {mode}; leave it out")
+
+
 def _share(text: str) -> float:
     if not re.fullmatch(r"\d+(\.\d+)?%", text):
         raise Misused(f"--fail-over: {text!r} is not a percentage; write it like {FAIL_OVER}")
     return float(text[:-1]) / 100
+
+
+def _check_targets(options: argparse.Namespace) -> None:
+    """Refuse files that cannot be written before anything is simulated."""
+    for name in ("json", "csv", "html"):
+        path = getattr(options, name)
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            why = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            raise Misused(f"--{name}: cannot write {path}: {why}")
 
 
 def _write(options: argparse.Namespace, content: dict[str, Any]) -> None:
@@ -177,8 +205,12 @@ def _write(options: argparse.Namespace, content: dict[str, Any]) -> None:
             path.write_text(text(content), encoding="utf-8")
 
 
+def _shows_progress(options: argparse.Namespace) -> bool:
+    return not options.quiet and sys.stderr.isatty()
+
+
 @contextlib.contextmanager
-def _progress(scenario: "Scenario", *, is_shown: bool) -> Iterator[Show]:
+def _bar(titles: Sequence[str], name: str, *, is_shown: bool) -> Iterator[Show]:
     """Show one bar over all strategies on standard error."""
     if not is_shown:
         yield lambda number, share: None
@@ -187,9 +219,9 @@ def _progress(scenario: "Scenario", *, is_shown: bool) -> Iterator[Show]:
     from rich.progress import Progress  # noqa: PLC0415
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(scenario.name, total=len(scenario.strategies))
+        task = bar.add_task(name, total=len(titles))
 
         def show(number: int, share: float) -> None:
-            bar.update(task, completed=number + share, description=scenario.strategies[number].title)
+            bar.update(task, completed=number + share, description=titles[number])
 
         yield show

@@ -9,8 +9,10 @@ from typing import Final
 
 from mockgitea.core.audit_rules import AuditFacts, Finding, Rule, TaskStory, is_final
 from mockgitea.core.call_record import CallRecord
-from mockgitea.core.calls import Method
+from mockgitea.core.calls import Method, Outcome
 
+_LAST_WORDS: Final = ("unauthenticated", "unknown", "internal", "not_found", "permission_denied")
+"""Codes under which servers say that a runner or its task is not theirs; the text that tells is not recorded."""
 REPORTS: Final = (Method.UPDATE_LOG, Method.UPDATE_TASK)
 
 
@@ -70,6 +72,9 @@ class RunnerAudit:
             if call.method == Method.UPDATE_TASK and _is_over(call):
                 for task in call.tasks:
                     held.pop(task, None)
+            elif call.method in REPORTS and call.code in _LAST_WORDS:
+                for task in call.tasks or tuple(held):
+                    held.pop(task, None)  # the server seems not to know it, so the runner may give it up
             elif call.is_fetch:
                 yield from self._check_fetch(call, held)
                 if call.is_answered:
@@ -123,10 +128,16 @@ class RunnerAudit:
                 yield self._finding(Rule.POLL_AFTER_STOP, f"fetched after it was told to stop (after #{stop})", call)
             elif call.is_fetch and ended is not None and call.began_after(ended):
                 yield self._finding(Rule.POLL_AFTER_STOP, f"fetched after {why}", ended, call)
-            elif ended is None and call.code == "unauthenticated":
+            elif ended is None and _is_turned_away(call):
                 ended, why = call, "the answer unauthenticated"
             elif ended is None and is_ephemeral and call.method == Method.UPDATE_TASK and is_final(call):
                 ended, why = (call, "its only task") if call.is_answered else (None, "")
+
+
+def _is_turned_away(call: CallRecord) -> bool:
+    """Tell whether the caller certainly learnt that it is not registered, by a call that a runner leaves because of."""
+    is_told = call.code == "unauthenticated" and call.outcome == Outcome.UNAUTHENTICATED and not call.fault
+    return is_told and call.method not in REPORTS
 
 
 def _is_over(call: CallRecord) -> bool:

@@ -7,7 +7,7 @@ Source: docs/faults.md, "Downtime".
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -53,6 +53,11 @@ class Downtime:
     def __post_init__(self) -> None:
         for name, problem in self._problems():
             raise InvalidInput(f"{name}: {problem}", field=name)
+
+    def shown(self) -> dict[str, Any]:
+        """Return the fields that are set, as JSON-like values."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _problems(self) -> Iterator[tuple[str, str]]:
         if not 0 < len(self.name) <= NAME_LENGTH_MAX or not self.name.isprintable() or "/" in self.name:
@@ -203,10 +208,3 @@ class Downtimes:
             is_open = window is not None and window.start_us <= now_us
             found.append(DowntimeState(series.downtime, window, is_open, series.begun))
         return tuple(found)
-
-
-def shown(state: DowntimeState) -> dict[str, Any]:
-    """Return a rule's fields that are set, as JSON-like values."""
-    downtime = state.downtime
-    values = {name: getattr(downtime, name) for name in Downtime.__slots__}
-    return {name: value for name, value in values.items() if value is not None}

@@ -19,6 +19,8 @@ BODY_KEPT_BYTES_MAX: Final = 256 * 1024
 # Bound once: reading a member off its enum class costs more than the rest of a line here, and every call passes.
 _PAGE: Final = Method.PAGE
 _OPEN: Final = Outcome.OPEN
+ANSWER_DOUBT_S: Final = 0.25
+"""How long an answer may be under way: a connection that is reset before then may have lost it."""
 _BETWEEN: Final = b"\0"
 """Stands in no header: HTTP forbids it."""
 
@@ -182,6 +184,15 @@ class Journal:
             if (not method or entry.method == method) and (not runner_uuid or entry.runner_uuid == runner_uuid)
         ]
         return found[-limit:] if limit else found
+
+    def in_doubt(self, now_s: float) -> list[Entry]:
+        """Return the calls over HTTP whose answers are lost, or may be, when every connection is reset now."""
+        found = []
+        for entry in self._ring:
+            closed_s = entry.opened_s + entry.duration_s if entry.closed_after else now_s
+            if entry.transport == "http" and closed_s > now_s - ANSWER_DOUBT_S:
+                found.append(entry)
+        return found
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(list(self._ring))

@@ -85,7 +85,8 @@ def expected_rates(scenario: Scenario, choice: StrategyChoice) -> dict[str, Band
     calls take no time, and the warm-up covers the back-off.
     """
     plan = scenario.fleet
-    steady = not (scenario.downtimes or scenario.link.round_trip_us or scenario.workload.arrivals.per_hour)
+    disturbed = scenario.faults or scenario.downtime
+    steady = not (disturbed or scenario.link.round_trip_us or scenario.workload.arrivals.per_hour)
     if not steady or scenario.workload.arrivals.jobs or scenario.warm_up_us < WARM_UP_S * SECOND_US:
         return None
     selection = select(choice.name, poll=choice.poll, report=choice.report, pool=choice.pool)

@@ -114,6 +114,10 @@ class Fields:
         for place, one in enumerate(value):
             yield Fields.of(one, f"{self.path(name)}[{place}]")
 
+    def mappings(self, name: str, *, maximum: int = 1_000) -> list[dict[str, Any]]:
+        """Return a list of mappings as they stand; empty when absent."""
+        return [dict(one._values) for one in self.sections(name, maximum=maximum)]
+
     def _value(self, name: str, default: Any) -> Any:
         self._asked.add(name)
         value = self._values.get(name, default)

@@ -13,8 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from mockgitea import __version__
+from mockgitea.lab.claims import NOT_MEASURED, judged
 from mockgitea.lab.figures import FIGURES, formatted
-from mockgitea.lab.plots import Frame, Line, bar_plot, line_plot, thinned
+from mockgitea.lab.plots import Frame, Line, bar_plot, line_plot, number, thinned
 from mockgitea.lab.table import heading, shown
 
 METHODS: Final = ("FetchTask", "UpdateLog", "UpdateTask")
@@ -23,7 +24,6 @@ CURVES: Final = {
     "rows": "From a row's own time to the page showing it",
     "steps_visible": "From a step's start or end to the page showing it",
 }
-AFTER_S: Final = 120
 TENTHS: Final = 10
 
 Results = Sequence[Mapping[str, Any]]
@@ -50,6 +50,7 @@ def html_text(content: Mapping[str, Any]) -> str:
         heading=heading,
         formatted=formatted,
         sentence=_sentence(results),
+        claims=[row for row in judged({content["scenario"]: content}) if row.verdict != NOT_MEASURED],
         setup=results[0]["setup"],
         sections=_sections(results),
     )
@@ -74,7 +75,7 @@ def _sections(results: Results) -> list[tuple[str, str, list[tuple[str, Markup]]
     found = [
         (
             "Requests over time",
-            "Arrivals at the server, second by second; longer simulations as means. Downtimes are shaded.",
+            "Arrivals at the server, second by second; longer simulations as means. Downtime is shaded.",
             [("All strategies", _totals(results)), *((one["strategy"], _by_method(one)) for one in results)],
         ),
         (
@@ -86,7 +87,11 @@ def _sections(results: Results) -> list[tuple[str, str, list[tuple[str, Markup]]
                 if any(one["curves"][key] for one in results)
             ],
         ),
-        ("After the outage", "Arrivals per 100 ms, from the moment the server is back.", _recoveries(results)),
+        (
+            "After the outage",
+            "Arrivals per 100 ms from the moment the server is back; where they are too many to draw, the peaks.",
+            _recoveries(results),
+        ),
         (
             "Connections",
             "Opened in the whole simulation, under the rules of the network model.",
@@ -101,18 +106,23 @@ def _shaded(result: Mapping[str, Any]) -> list[tuple[float, float]]:
 
 
 def _totals(results: Results) -> Markup:
-    lines = [
-        Line(one["strategy"], thinned([sum(column) for column in zip(*_series(one).values(), strict=True)]), place)
-        for place, one in enumerate(results)
-    ]
-    frame = Frame(title="requests a second, all strategies", x="seconds", y="requests/s", shaded=_shaded(results[0]))
-    return line_plot(lines, frame)
+    sums = {one["strategy"]: [sum(column) for column in zip(*_series(one).values(), strict=True)] for one in results}
+    return _over_time(sums, "requests a second, all strategies", results[0])
 
 
 def _by_method(result: Mapping[str, Any]) -> Markup:
-    lines = [Line(name, thinned(counts), place) for place, (name, counts) in enumerate(_series(result).items())]
-    title = f"requests a second of {result['strategy']} by method"
-    return line_plot(lines, Frame(title=title, x="seconds", y="requests/s", shaded=_shaded(result)))
+    return _over_time(_series(result), f"requests a second of {result['strategy']} by method", result)
+
+
+def _over_time(counts: Mapping[str, Sequence[int]], title: str, result: Mapping[str, Any]) -> Markup:
+    lines = [Line(name, thinned(values), place) for place, (name, values) in enumerate(counts.items())]
+    told = "; ".join(
+        f"{name} {number(sum(values) / max(1, len(values)))} on average, at most {max(values, default=0):,}"
+        for name, values in counts.items()
+    )
+    shaded = _shaded(result)
+    told += "".join(f"; server down from {start:g} s to {end:g} s" for start, end in shaded)
+    return line_plot(lines, Frame(title=title, told=told, x="seconds", y="requests/s", shaded=shaded))
 
 
 def _series(result: Mapping[str, Any]) -> dict[str, list[int]]:
@@ -125,31 +135,37 @@ def _shares(results: Results, key: str) -> Markup:
         Line(one["strategy"], [(seconds, float(percent)) for percent, seconds in enumerate(one["curves"][key])], place)
         for place, one in enumerate(results)
     ]
-    return line_plot(lines, Frame(title=CURVES[key], x="seconds", y="% of events", y_max=100.0))
+    told = "; ".join(
+        f"{line.name}: half within {number(line.points[len(line.points) // 2][0])} s, all within "
+        f"{number(line.points[-1][0])} s"
+        for line in lines
+        if line.points
+    )
+    return line_plot(lines, Frame(title=CURVES[key], told=told, x="seconds", y="% of events", y_max=100.0))
 
 
 def _recoveries(results: Results) -> list[tuple[str, Markup]]:
     plots = []
-    for number, window in enumerate(results[0]["recoveries"]):
-        lines = [
-            Line(one["strategy"], thinned(one["recoveries"][number]["tenths"], step=1 / TENTHS), place)
-            for place, one in enumerate(results)
-        ]
-        summed = [
-            Line(
-                one["strategy"], thinned(list(accumulate(one["recoveries"][number]["tenths"])), step=1 / TENTHS), place
-            )
-            for place, one in enumerate(results)
-        ]
+    for place, window in enumerate(results[0]["recoveries"]):
         when = f"{window['kind']}, until {window['end_s']:g} s"
-        plots.append((when, line_plot(lines, Frame(title=f"arrivals, {when}", x="seconds after", y="per 100 ms"))))
-        plots.append(
-            (
-                f"{when}, added up",
-                line_plot(summed, Frame(title=f"arrivals so far, {when}", x="seconds after", y="calls")),
-            )
+        tenths = {one["strategy"]: one["recoveries"][place]["tenths"] for one in results}
+        busiest = "; ".join(
+            f"{one['strategy']}: {one['recoveries'][place]['busiest_second']:,} in the busiest second"
+            for one in results
         )
+        plots.append((when, _after(tenths, f"arrivals, {when}", busiest, "per 100 ms", is_peak=True)))
+        summed = {name: list(accumulate(counts)) for name, counts in tenths.items()}
+        told = "; ".join(f"{name}: {counts[-1]:,}" for name, counts in summed.items() if counts)
+        plots.append((f"{when}, added up", _after(summed, f"arrivals so far, {when}", told, "calls")))
     return plots
+
+
+def _after(counts: Mapping[str, Sequence[int]], title: str, told: str, unit: str, *, is_peak: bool = False) -> Markup:
+    lines = [
+        Line(name, thinned(values, step=1 / TENTHS, is_peak=is_peak), place)
+        for place, (name, values) in enumerate(counts.items())
+    ]
+    return line_plot(lines, Frame(title=title, told=told, x="seconds after", y=unit))
 
 
 def _opened(results: Results) -> Markup:

@@ -104,6 +104,8 @@ class Measure:
         self.picks_without_task = 0
         self.on_assigned: Callable[[int, TaskTrack], None] | None = None
         """Called with the number of every newly assigned task."""
+        self.downtimes: frozenset[str] = frozenset()
+        """Names of downtime rules: what one of them answered or swallowed has not arrived at the server."""
         self.attempts: dict[str, Series] = {}
         """By method, what runners tried to send, whether it arrived or not."""
         self._is_over = False
@@ -131,12 +133,15 @@ class Measure:
             return  # what the end of the simulation cuts off is no figure of the fleet
         method = entry.method
         at_us = entry.at_us - self.plan.epoch_us
+        if entry.fault in self.downtimes and not entry.response:
+            return
         self.tally.count(method, entry.outcome, entry.runner_uuid, at_us)
         if method is Method.UPDATE_TASK:
-            if entry.outcome is Outcome.OK:
+            # An answer that a fault lost stands in the entry all the same, and the work for it is done.
+            if entry.outcome is Outcome.OK or entry.response:
                 self._state_stored(entry)
         elif method is Method.UPDATE_LOG:
-            if entry.outcome is Outcome.OK:
+            if entry.outcome is Outcome.OK or entry.response:
                 self._rows_stored(entry)
         elif method in (Method.FETCH_TASK, Method.FETCH_SINGLE_TASK):
             self._fetched(entry, at_us)

@@ -1,39 +1,18 @@
-"""A small model of the network between a fleet and the server: latency, downtime, and what connections cost.
+"""A small model of the network between a fleet and the server: latency, and what connections cost.
 
-Says whether a connection can be made and whether bytes arrive; counts connections and handshakes. Models no
-bandwidth, no packet loss and no CPU cost. Figures that come from here say so in the report.
+Says whether a connection can be made; counts connections and handshakes. Models no bandwidth, no packet loss and no
+CPU cost. Faults and downtime act behind it, on the port. Figures that come from here say so in the report.
 """
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 from mockgitea.lab.clocks import RunnerClock
+from mockgitea.lab.port import LabPort
 
 KEEP_ALIVE_S: Final = 120.0
 """How long the server keeps an idle connection, as real servers do."""
-
-
-class DownKind(StrEnum):
-    """How a server that is down looks from outside."""
-
-    UNAVAILABLE = "unavailable"
-    """Something in front answers every request with 503."""
-    REFUSED = "refused"
-    """Open connections are reset, new ones are refused."""
-    BLACK_HOLE = "black-hole"
-    """Bytes vanish in both directions; only the caller's own deadline ends a call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Downtime:
-    """The half-open interval ``start_us .. end_us`` of the simulation."""
-
-    kind: DownKind
-    start_us: int
-    end_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +22,6 @@ class LinkPolicy:
     round_trip_us: int = 0
     has_tls: bool = True
     keep_alive_us: int = round(KEEP_ALIVE_S * 1e6)
-    downtimes: tuple[Downtime, ...] = ()
 
 
 @dataclass(slots=True)
@@ -79,14 +57,20 @@ class ConnectionRefused(Exception):
 
 
 class ConnectionReset(Exception):
-    """The connection was cut in the middle of a call."""
+    """The connection was reset in the middle of a call."""
+
+
+class ConnectionEnded(Exception):
+    """The connection ended in an orderly way before the answer was whole."""
 
 
 @dataclass(slots=True, eq=False)
 class Connection:
     """One connection of one runner."""
 
-    opened_us: int
+    closings: int = 0
+    """The port's, when it was opened."""
+    opened_us: int = 0
     idle_since_us: int = 0
 
 
@@ -95,29 +79,20 @@ class Network:
 
     Args:
         clock: virtual time.
-        policy: latency, TLS, keep-alive and downtime windows.
+        policy: latency, TLS and keep-alive.
+        port: of the server; an open one when absent.
     """
 
-    def __init__(self, clock: RunnerClock, policy: LinkPolicy) -> None:
+    def __init__(self, clock: RunnerClock, policy: LinkPolicy, port: LabPort | None = None) -> None:
         self._clock = clock
         self._policy = policy
-        self._downtimes: Sequence[Downtime] = sorted(policy.downtimes, key=lambda window: window.start_us)
-        self._is_instant = not policy.round_trip_us and not policy.downtimes
+        self._round_trip_us = policy.round_trip_us
+        self.is_instant = not policy.round_trip_us
+        """True when bytes always arrive at once."""
+        self.port = port or LabPort()
         self.counts = LinkCounts()
         self.on_attempt: Callable[[str, int], None] | None = None
         """Called with path and time of every request that a runner tries to send."""
-
-    @property
-    def is_instant(self) -> bool:
-        """True when bytes always arrive at once: no latency and no downtime in the whole simulation."""
-        return self._is_instant
-
-    def downtime(self) -> Downtime | None:
-        """Return the window that is open now."""
-        if not self._downtimes:
-            return None
-        now_us = self._clock.now_us()
-        return next((window for window in self._downtimes if window.start_us <= now_us < window.end_us), None)
 
     def attempted(self, path: str) -> None:
         """Count a request that a runner is about to send."""
@@ -129,53 +104,33 @@ class Network:
         """Open a connection: one round trip, one more for TLS.
 
         Raises:
-            ConnectionRefused: the server is down in that way.
+            ConnectionRefused: nobody listens.
         """
-        window = self.downtime()
-        if window is not None and window.kind is DownKind.BLACK_HOLE:
-            await _for_ever()
-        await self._travel(self._policy.round_trip_us)
-        window = self.downtime()
-        if window is not None and window.kind is DownKind.REFUSED:
+        await self._travel(self._round_trip_us)
+        if not await self.port.accepts():
             self.counts.refused += 1
             raise ConnectionRefused
+        connection = Connection(closings=self.port.closings)
         if self._policy.has_tls:
-            await self._travel(self._policy.round_trip_us)
+            await self._travel(self._round_trip_us)
             self.counts.tls_handshakes += 1
         self.counts.opened += 1
-        return Connection(opened_us=self._clock.now_us())
+        connection.opened_us = self._clock.now_us()
+        return connection
 
-    async def pass_half(self, connection: Connection) -> bool:
-        """Carry bytes one way; True when they reach the server, False when something in front answers 503.
+    def was_needless(self) -> None:
+        """Take back that a connection was opened: its call took no time, and neither did one that had another."""
+        self.counts.opened -= 1
+        self.counts.tls_handshakes -= self._policy.has_tls
+        self.counts.reused += 1
 
-        Raises:
-            ConnectionReset: the connection was cut.
-        """
-        if self._policy.round_trip_us:
-            await self._travel(self._policy.round_trip_us // 2)
-        if not self._downtimes:
-            return True
-        if self.is_cut(connection):
-            self.counts.reset += 1
-            raise ConnectionReset
-        window = self.downtime()
-        if window is None:
-            return True
-        if window.kind is DownKind.BLACK_HOLE:
-            await _for_ever()
-        return window.kind is not DownKind.UNAVAILABLE
-
-    def is_cut(self, connection: Connection) -> bool:
-        """Tell whether a `REFUSED` window has begun since the connection was opened."""
-        now_us = self._clock.now_us()
-        return any(
-            window.kind is DownKind.REFUSED and connection.opened_us < window.start_us <= now_us
-            for window in self._downtimes
-        )
+    async def pass_half(self) -> None:
+        """Carry bytes one way."""
+        await self._travel(self._round_trip_us // 2)
 
     def is_stale(self, connection: Connection) -> bool:
         """Tell whether the server has closed an idle connection, and count it if so."""
-        if self._downtimes and self.is_cut(connection):
+        if connection.closings != self.port.closings:
             self.counts.reset += 1
             return True
         if self._clock.now_us() - connection.idle_since_us >= self._policy.keep_alive_us:
@@ -218,13 +173,19 @@ class Pool:
         return None
 
     def give_back(self, connection: Connection) -> None:
-        """Keep a connection after a whole answer, or close it when enough are kept."""
+        """Keep a connection after a whole answer, or close it when enough are kept.
+
+        Calls that begin and end in one microsecond do not overlap, whichever the loop happens to finish first.
+        """
+        now_us = self.clock.now_us()
+        other = self._idle[-1] if self._idle else None
+        if other is not None and other.idle_since_us == now_us and now_us in (connection.opened_us, other.opened_us):
+            self.network.was_needless()
+            if connection.opened_us == now_us:
+                return
+            self._idle.pop()
         if len(self._idle) >= self.policy.idle_max:
             self.network.counts.closed_surplus += 1
             return
-        connection.idle_since_us = self.clock.now_us()
+        connection.idle_since_us = now_us
         self._idle.append(connection)
-
-
-async def _for_ever() -> None:
-    await asyncio.get_running_loop().create_future()

@@ -1,7 +1,7 @@
 """A scenario in real time: the server is a process that listens, the fleet uses the production client over sockets.
 
 The same strategies, loops and job shapes as in virtual time; figures come from the server's journal, as with
-`mockgitea lab --attach`. Downtimes and latencies are the network's own here and cannot be asked for.
+`mockgitea lab --attach`. Faults, downtime and latencies are the network's own here and cannot be asked for.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from mockgitea.lab.fleet import own_label
 from mockgitea.lab.run import quiet_logs
 from mockgitea.lab.scenario import Scenario
 from mockgitea.lab.server import REPOSITORY
-from mockgitea.lab.strategies import StrategyChoice, production
+from mockgitea.lab.strategies import StrategyChoice, check_choices, production
 from mockgitea.lab.suite import Progress, document
 from mockgitea.lab.workload import FLEET_LABEL, workflow
 from mockgitea.supervise import Supervisor
@@ -59,17 +59,14 @@ def run_real(scenario: Scenario, progress: Progress = lambda number, share: None
 
 
 def _check(scenario: Scenario) -> None:
-    if scenario.downtimes:
-        raise ScenarioError("downtimes: only virtual time has them; remove them or write `time: virtual`")
+    for name in ("faults", "downtime"):
+        if getattr(scenario, name):
+            raise ScenarioError(f"{name}: only virtual time has them; remove the rules or write `time: virtual`")
     if scenario.link.round_trip_us:
         raise ScenarioError("link.round_trip_s: real time has the network's own; remove it or write `time: virtual`")
     if scenario.fleet.runners > RUNNERS_MAX:
         raise ScenarioError(f"fleet.runners: at most {RUNNERS_MAX} in real time")
-    for choice in scenario.strategies:
-        try:
-            production(choice, scenario.fleet.capacity, random.Random(0))  # noqa: S311 - only to check the options
-        except ValueError as error:
-            raise ScenarioError(f"strategies: {choice.title}: {error}") from error
+    check_choices(scenario.strategies, scenario.fleet.capacity)
 
 
 class _RealFleet:

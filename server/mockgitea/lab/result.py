@@ -12,7 +12,8 @@ from typing import Any, Final
 from mockgitea.core.calls import Method, Outcome
 from mockgitea.lab.distribution import DIGITS, Distribution
 from mockgitea.lab.measure import Measure
-from mockgitea.lab.network import Downtime, LinkCounts
+from mockgitea.lab.network import LinkCounts
+from mockgitea.lab.outages import Outage
 from mockgitea.lab.scenario import Scenario
 from mockgitea.lab.strategies import StrategyChoice
 from mockgitea.lab.tally import SECOND_US, TENTH_US, Tally, busiest_second
@@ -40,6 +41,8 @@ class Result:
     rates: Figures
     """Per method and ``total``: RPCs that arrived per second."""
     outcomes: Figures
+    by_runner: Figures
+    """Calls of the calmest, the usual and the busiest runner; of the whole simulation."""
     fetches: Figures
     connections: Figures
     """Of the whole simulation; figures of the network model."""
@@ -64,8 +67,15 @@ class Result:
         return json.dumps(values, sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def result_of(scenario: Scenario, choice: StrategyChoice, measure: Measure, links: LinkCounts) -> Result:
-    """Derive every figure from the aggregates of a finished simulation."""
+def result_of(
+    scenario: Scenario,
+    choice: StrategyChoice,
+    measure: Measure,
+    links: LinkCounts,
+    *,
+    windows: Sequence[Outage] = (),
+) -> Result:
+    """Derive every figure from the aggregates of a finished simulation; ``windows``: when the server was down."""
     start_us, end_us = measure.plan.start_us, measure.plan.end_us
     tally, window_s = measure.tally, (end_us - start_us) / SECOND_US
     methods = sorted({method for method, _ in tally.seconds}, key=lambda method: method.value)
@@ -80,6 +90,7 @@ def result_of(scenario: Scenario, choice: StrategyChoice, measure: Measure, link
         rates={name: _rounded(count / window_s) for name, count in counts.items()}
         | {"total": _rounded(total / window_s)},
         outcomes=_outcomes(tally, start_us, end_us),
+        by_runner=_by_runner(tally),
         fetches={
             "empty": tally.total(start_us, end_us, method=Method.FETCH_TASK, outcome=Outcome.EMPTY),
             "task": tally.total(start_us, end_us, method=Method.FETCH_TASK, outcome=Outcome.TASK),
@@ -100,12 +111,16 @@ def result_of(scenario: Scenario, choice: StrategyChoice, measure: Measure, link
             "reaped": measure.reaped,
             "waiting_at_end": len(measure.waiting),
         },
-        recoveries=[_recovery(measure, window) for window in scenario.downtimes],
+        recoveries=[_recovery(measure, window) for window in windows],
         series=_series(measure, methods, scenario.end_us),
     )
 
 
 def _setup(scenario: Scenario, choice: StrategyChoice) -> dict[str, Any]:
+    rules = {
+        "faults": [fault.shown() for fault in scenario.faults],
+        "downtime": [downtime.shown() for downtime in scenario.downtime],
+    }
     return {
         "preset": choice.name,
         "poll": dict(choice.poll),
@@ -118,7 +133,7 @@ def _setup(scenario: Scenario, choice: StrategyChoice) -> dict[str, Any]:
         "time": scenario.time.value,
         "round_trip_s": scenario.link.round_trip_us / SECOND_US,
         "page_phase_s": scenario.watch.phase_us / SECOND_US,
-    }
+    } | {name: one for name, one in rules.items() if one}
 
 
 def _outcomes(tally: Tally, start_us: int, end_us: int) -> dict[str, dict[str, int]]:
@@ -127,6 +142,11 @@ def _outcomes(tally: Tally, start_us: int, end_us: int) -> dict[str, dict[str, i
         if count := series.total(start_us, end_us):
             found.setdefault(method.value, {})[outcome.value] = count
     return found
+
+
+def _by_runner(tally: Tally) -> dict[str, int]:
+    calls = sorted(sum(counts.values()) for counts in tally.by_runner.values()) or [0]
+    return {"least": calls[0], "median": calls[len(calls) // 2], "most": calls[-1]}
 
 
 def _connections(links: LinkCounts) -> dict[str, float | int]:
@@ -140,16 +160,17 @@ def _series(measure: Measure, methods: Sequence[Method], end_us: int) -> dict[st
     return {"arrived": arrived, "tried": tried}
 
 
-def _recovery(measure: Measure, window: Downtime) -> dict[str, Any]:
-    """Describe what happened after one downtime window."""
+def _recovery(measure: Measure, window: Outage) -> dict[str, Any]:
+    """Describe what happened after one downtime window. Counts per second and tenth begin on the borders next to it."""
     tally, end_us = measure.tally, window.end_us
     last_us = min(end_us + AFTER_US, measure.plan.end_us)
-    before_s = (window.start_us - measure.plan.start_us) / SECOND_US
-    before = tally.total(measure.plan.start_us, window.start_us) / before_s if before_s > 0 else 0.0
+    first_us, over_us = window.start_us // SECOND_US * SECOND_US, -(-end_us // SECOND_US) * SECOND_US
+    before_s = (first_us - measure.plan.start_us) / SECOND_US
+    before = tally.total(measure.plan.start_us, first_us) / before_s if before_s > 0 else 0.0
     tenths = tally.arrivals.between(end_us, last_us)
     busiest = busiest_second(tenths)
-    during_s = (window.end_us - window.start_us) / SECOND_US
-    tried = sum(series.total(window.start_us, end_us) for series in measure.attempts.values())
+    during_s = (over_us - first_us) / SECOND_US
+    tried = sum(series.total(first_us, over_us) for series in measure.attempts.values())
     seconds = [times[place + 1] - end_us for times, place in _after(tally, end_us) if place + 1 < len(times)]
     return {
         "kind": window.kind.value,

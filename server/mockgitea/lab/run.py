@@ -20,6 +20,7 @@ from mockgitea.lab.fields import ScenarioError
 from mockgitea.lab.fleet import Fleet
 from mockgitea.lab.measure import Measure, MeasurePlan, TaskTrack
 from mockgitea.lab.network import LinkPolicy, Network
+from mockgitea.lab.outages import Outage, outages
 from mockgitea.lab.result import Result, result_of
 from mockgitea.lab.scenario import Scenario, TimeMode
 from mockgitea.lab.server import LabServer
@@ -94,8 +95,6 @@ class Simulation:
         assert isinstance(loop, VirtualLoop), "a simulation needs virtual time"
         clock = RunnerClock(loop)
         measure = self.measure = Measure(self._measure_plan(), clock.now_us)
-        network = Network(clock, self._link_policy())
-        network.on_attempt = measure.attempted
         server = LabServer(
             loop,
             profile=scenario.profile,
@@ -104,6 +103,9 @@ class Simulation:
             settings=dict(scenario.server),
         )
         await server.start()
+        network = Network(clock, self._link_policy(), server.port)
+        network.on_attempt = measure.attempted
+        windows = self._add_rules(server)
         group = Supervisor()
         self._watch_samples(server, clock, group)
         workload = Workload(server.services, measure, clock, scenario.workload.shapes)
@@ -128,7 +130,7 @@ class Simulation:
         await group.close()
         await fleet.close()
         await server.close()
-        return result_of(scenario, self._choice, measure, network.counts)
+        return result_of(scenario, self._choice, measure, network.counts, windows=windows)
 
     async def _pass_time(self, clock: RunnerClock, fleet: Fleet, progress: Progress) -> None:
         end_us = self._scenario.end_us
@@ -136,6 +138,15 @@ class Simulation:
             await clock.sleep_until(end_us * step // PROGRESS_STEPS)
             fleet.check()
             progress(step / PROGRESS_STEPS)
+
+    def _add_rules(self, server: LabServer) -> tuple[Outage, ...]:
+        """Put the scenario's rules in force, and return when they will keep the server down."""
+        for fault in self._scenario.faults:
+            server.faults.add(fault)
+        for downtime in self._scenario.downtime:
+            server.faults.add_downtime(downtime)
+        self.measure.downtimes = frozenset(downtime.name for downtime in self._scenario.downtime)
+        return outages(server.faults.downtimes, start_us=EPOCH_US, end_us=EPOCH_US + self._scenario.end_us)
 
     def _watch_samples(self, server: LabServer, clock: RunnerClock, group: Supervisor) -> None:
         wanted, phase_us = self._scenario.watch.sampled_tasks, self._scenario.watch.phase_us
@@ -161,20 +172,23 @@ class Simulation:
 
     def _link_policy(self) -> LinkPolicy:
         link = self._scenario.link
-        return LinkPolicy(round_trip_us=link.round_trip_us, has_tls=link.has_tls, downtimes=self._scenario.downtimes)
+        return LinkPolicy(round_trip_us=link.round_trip_us, has_tls=link.has_tls)
 
 
 @contextmanager
 def quiet_logs() -> Iterator[None]:
     """Keep both programs' logs quiet: thousands of runners would drown everything, and formatting costs time."""
-    before = structlog.get_config()
+    before = structlog.get_config() if structlog.is_configured() else None
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL), cache_logger_on_first_use=False
     )
     try:
         yield
     finally:
-        structlog.configure(**before)
+        if before is None:  # a process that had not chosen where logs go must not look as if it had
+            structlog.reset_defaults()
+        else:
+            structlog.configure(**before)
 
 
 @contextmanager

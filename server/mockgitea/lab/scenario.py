@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from mockgitea.core.downtime import Downtime
+from mockgitea.core.faults import Fault
 from mockgitea.core.profiles import DEFAULT_PROFILE
 from mockgitea.lab.fleet import FleetPlan
-from mockgitea.lab.network import Downtime
 from mockgitea.lab.shapes import JobShape
 from mockgitea.lab.strategies import StrategyChoice
 from mockgitea.lab.workload import Arrivals
@@ -65,7 +66,9 @@ class Scenario:
     server: Mapping[str, Any] = field(default_factory=dict)
     """Overrides of server settings."""
     link: LinkPlan = field(default_factory=LinkPlan)
-    downtimes: tuple[Downtime, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    """Rules in force from the start on, in the order in which they are asked."""
+    downtime: tuple[Downtime, ...] = ()
     watch: WatchPlan = field(default_factory=WatchPlan)
     description: str = ""
 

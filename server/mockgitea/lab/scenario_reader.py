@@ -12,14 +12,34 @@ import yaml
 from mockgitea.core.profiles import DEFAULT_PROFILE, PROFILES
 from mockgitea.lab.fields import Fields, ScenarioError
 from mockgitea.lab.fleet import FleetPlan
-from mockgitea.lab.network import DownKind, Downtime
+from mockgitea.lab.rule_reader import check_times, read_downtime, read_faults
 from mockgitea.lab.scenario import LinkPlan, Scenario, TimeMode, WatchPlan, WorkloadPlan
-from mockgitea.lab.shapes import SHAPE_NAMES, STEPS, JobShape, RecordedRow, built_in
+from mockgitea.lab.shapes import (
+    BURST_PIECE_ROWS,
+    BURST_ROWS,
+    SHAPE_NAMES,
+    STEPS,
+    JobShape,
+    RecordedRow,
+    built_in,
+)
 from mockgitea.lab.strategies import StrategyChoice
 from mockgitea.lab.workload import ArrivalKind, Arrivals, shapes_of
 from mockgitea.settings import table
 
-PRESETS: Final = ("headline", "capacity-60", "capacity-60-full", "outage", "outage-running", "idle", "mixed-day")
+PRESETS: Final = (
+    "headline",
+    "capacity-60",
+    "capacity-60-full",
+    "outage",
+    "outage-running",
+    "idle",
+    "mixed-day",
+    "silent",
+    "connections",
+)
+BURSTING: Final = ("bursty-install", "mixed")
+"""Workloads with bursts, whose pieces can be set."""
 RUNNERS_MAX: Final = 100_000
 CAPACITY_MAX: Final = 1_000
 SPAN_S_MAX: Final = 31 * 86_400.0
@@ -67,6 +87,7 @@ def parse(text: str, *, name: str, folder: Path | None = None) -> Scenario:
     except yaml.YAMLError as error:
         raise ScenarioError(f"scenario: not valid YAML ({error})") from error
     top = Fields.of(content, "")
+    faults = read_faults(top)
     scenario = Scenario(
         name=top.text("name", default=name),
         description=top.text("description", default=""),
@@ -80,13 +101,12 @@ def parse(text: str, *, name: str, folder: Path | None = None) -> Scenario:
         profile=top.choice("profile", list(PROFILES), default=DEFAULT_PROFILE),
         server=_server(top.section("server", is_optional=True)),
         link=_link(top.section("link", is_optional=True)),
-        downtimes=_downtimes(top),
+        faults=faults,
+        downtime=read_downtime(top, beside=faults),
         watch=_watch(top.section("watch", is_optional=True)),
     )
     top.finish()
-    for place, window in enumerate(scenario.downtimes):
-        if window.end_us > scenario.end_us:
-            raise ScenarioError(f"downtimes[{place}].for_s: ends after the simulation; shorten it or raise duration_s")
+    check_times(scenario.downtime, scenario.end_us)
     return scenario
 
 
@@ -109,10 +129,19 @@ def _workload(fields: Fields, folder: Path | None) -> WorkloadPlan:
     if name == "recorded":
         shapes: tuple[JobShape, ...] = (_recorded(fields, folder, duration_s),)
     else:
-        shapes = shapes_of(name, {one: built_in(one, duration_s=duration_s) for one in SHAPE_NAMES})
+        piece = _burst_piece(fields) if name in BURSTING else BURST_PIECE_ROWS
+        known = {one: built_in(one, duration_s=duration_s, burst_piece_rows=piece) for one in SHAPE_NAMES}
+        shapes = shapes_of(name, known)
     arrivals = _arrivals(fields.section("arrivals", is_optional=True))
     fields.finish()
     return WorkloadPlan(shapes=shapes, arrivals=arrivals)
+
+
+def _burst_piece(fields: Fields) -> int:
+    rows = fields.number("burst_piece_rows", default=BURST_PIECE_ROWS, minimum=1, maximum=BURST_ROWS)
+    if BURST_ROWS % rows:
+        raise ScenarioError(f"{fields.path('burst_piece_rows')}: must divide the {BURST_ROWS} rows of a burst evenly")
+    return rows
 
 
 def _arrivals(fields: Fields) -> Arrivals:
@@ -196,24 +225,6 @@ def _link(fields: Fields) -> LinkPlan:
     )
     fields.finish()
     return plan
-
-
-def _downtimes(top: Fields) -> tuple[Downtime, ...]:
-    windows = []
-    for fields in top.sections("downtimes"):
-        start_us = fields.whole_seconds("at_s", minimum=0, maximum=SPAN_S_MAX)
-        windows.append(
-            Downtime(
-                kind=DownKind(fields.choice("kind", [kind.value for kind in DownKind])),
-                start_us=start_us,
-                end_us=start_us + fields.whole_seconds("for_s", minimum=1, maximum=SPAN_S_MAX),
-            )
-        )
-        fields.finish()
-    for place in range(1, len(windows)):
-        if windows[place].start_us < windows[place - 1].end_us:
-            raise ScenarioError(f"downtimes[{place}].at_s: begins before the window above it has ended")
-    return tuple(windows)
 
 
 def _watch(fields: Fields) -> WatchPlan:

@@ -9,13 +9,16 @@ from mockgitea.core.counters import Counters
 from mockgitea.core.journal import Entry, Journal
 from mockgitea.http_apps import build_web_app
 from mockgitea.lab.clocks import server_clock
+from mockgitea.lab.port import LabPort
 from mockgitea.lab.virtual_loop import VirtualLoop
 from mockgitea.service.container import Services
 from mockgitea.settings import Settings
 from mockgitea.supervise import Supervisor
 from mockgitea.transport.admission import Admission
 from mockgitea.transport.fault_gate import FaultGate
+from mockgitea.transport.fault_verdicts import note_cut
 from mockgitea.transport.methods import RunnerMethods
+from mockgitea.transport.port_keeper import PortKeeper
 from mockgitea.transport.rpc import RunnerRpc
 from mockgitea.transport.service_faults import ServiceFaults
 
@@ -50,19 +53,28 @@ class LabServer:
             app_url="http://lab.test",
             registration_token="lab-registration-token",
             api_token="lab-api-token",
-            journal_entries=0,
-            **(settings or {}),  # type: ignore[arg-type]  # checked against the table when the scenario was read
+            **{"journal_entries": 0, **(settings or {})},  # type: ignore[arg-type]  # checked against the table when the scenario was read
         )
         clock = server_clock(loop)
         self.services = Services.build(
             self.settings, clock=clock, supervisor=Supervisor(on_failure=self._fail), inline_store=True
         )
         self.counters = Counters()
-        self.faults = FaultGate(
-            clock,
-            rng=self.services.randomness.stream("faults"),
-            server=ServiceFaults(self.services, has_grpc=False, now_s=loop.time),
+        around = ServiceFaults(self.services, has_grpc=False, now_s=loop.time)
+        self.faults = FaultGate(clock, rng=self.services.randomness.stream("faults"), server=around)
+        self.port = LabPort()
+        """Where connections of the network model end."""
+        self.port.guard(self.faults, clock.now_us)
+        self.journal = Journal(
+            entries_max=self.settings.journal_entries, bytes_max=self.settings.journal_bytes, on_close=on_close
         )
+        self._keeper = PortKeeper(
+            clock,
+            self.faults.downtimes,
+            self.port,
+            on_cut=lambda name: note_cut(self.journal, name, loop.time()),
+        )
+        around.serve_on(self._keeper, self.port)
         rpc = RunnerRpc(
             RunnerMethods(self.services),
             dialect=self.services.profile.dialect,
@@ -74,7 +86,7 @@ class LabServer:
         self.app = Admission(
             rpc=rpc,
             web=build_web_app(self.services),
-            journal=Journal(entries_max=0, bytes_max=0, on_close=on_close),
+            journal=self.journal,
             counters=self.counters,
             faults=self.faults,
             clock=clock,
@@ -85,6 +97,8 @@ class LabServer:
     async def start(self) -> None:
         """Open the store and start the background loops."""
         await self.services.start()
+        self.faults.follow(self._keeper)
+        self.services.supervisor.start(self._keeper.run_forever(), name="port-keeper")
 
     async def close(self) -> None:
         """Stop everything; raises what a background task died of."""

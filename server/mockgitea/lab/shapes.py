@@ -17,8 +17,8 @@ QUIET_EVERY_S: Final = 30.0
 BURST_EVERY_S: Final = 30.0
 BURST_ROWS: Final = 200
 BURST_S: Final = 2.0
-BURST_PIECES: Final = 20
-"""A process writes into a pipe in pieces; ten rows arrive at once."""
+BURST_PIECE_ROWS: Final = 10
+"""A process writes into a pipe in pieces; so many rows arrive at once unless a scenario says otherwise."""
 
 MIXED: Final = ("chatty", "bursty-install", "quiet-download")
 """What `mixed` stands for: one third each, in turns."""
@@ -43,6 +43,8 @@ class JobShape:
     step_us: int
     steps: int = STEPS
     rows: tuple[RecordedRow, ...] = ()
+    burst_piece_rows: int = BURST_PIECE_ROWS
+    """Rows of a burst that are written at once; divides `BURST_ROWS`."""
 
     @property
     def duration_us(self) -> int:
@@ -58,7 +60,7 @@ class JobShape:
             case "quiet-download":
                 yield from _steady(start_us, end_us, _us(QUIET_EVERY_S))
             case "bursty-install":
-                yield from _bursts(start_us, end_us)
+                yield from _bursts(start_us, end_us, self.burst_piece_rows)
             case "silent":
                 return
             case _:
@@ -67,16 +69,17 @@ class JobShape:
                         yield row.at_us, [row.text]
 
 
-def built_in(name: str, *, duration_s: float | None = None) -> JobShape:
+def built_in(name: str, *, duration_s: float | None = None, burst_piece_rows: int = BURST_PIECE_ROWS) -> JobShape:
     """Return one of `SHAPE_NAMES`.
 
     Args:
         name: which.
         duration_s: of the whole job; default 30 minutes, for `silent` five steps of 20 minutes.
+        burst_piece_rows: rows of a burst that are written at once.
     """
     assert name in SHAPE_NAMES, f"unknown shape {name}"
     usual_s = STEPS * SILENT_STEP_S if name == "silent" else DURATION_S
-    return JobShape(name=name, step_us=_us(duration_s or usual_s) // STEPS)
+    return JobShape(name=name, step_us=_us(duration_s or usual_s) // STEPS, burst_piece_rows=burst_piece_rows)
 
 
 def _steady(start_us: int, end_us: int, every_us: int) -> Iterator[tuple[int, list[str]]]:
@@ -87,12 +90,13 @@ def _steady(start_us: int, end_us: int, every_us: int) -> Iterator[tuple[int, li
         number += 1
 
 
-def _bursts(start_us: int, end_us: int) -> Iterator[tuple[int, list[str]]]:
-    every_us, piece_us = _us(BURST_EVERY_S), _us(BURST_S) // BURST_PIECES
-    rows = BURST_ROWS // BURST_PIECES
+def _bursts(start_us: int, end_us: int, rows: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield each burst in pieces of ``rows``, evenly over its two seconds."""
+    pieces = BURST_ROWS // rows
+    every_us, piece_us = _us(BURST_EVERY_S), _us(BURST_S) // pieces
     burst = start_us // every_us
     while burst * every_us < end_us:
-        for piece in range(BURST_PIECES):
+        for piece in range(pieces):
             at_us = burst * every_us + piece * piece_us
             first = burst * BURST_ROWS + piece * rows
             if start_us <= at_us < end_us:

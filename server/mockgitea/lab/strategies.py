@@ -4,11 +4,12 @@ The laboratory knows no strategy; the runner does. A scenario holds choices, a r
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from actionsrunner.strategies import Strategies, build_strategies, select
+from mockgitea.lab.fields import ScenarioError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,3 +43,12 @@ def production(choice: StrategyChoice, capacity: int, rng: random.Random) -> Str
     """Return what a runner with this configuration uses."""
     selection = select(choice.name, poll=choice.poll, report=choice.report, pool=choice.pool)
     return build_strategies(selection, capacity=capacity, rng=rng)
+
+
+def check_choices(choices: Iterable[StrategyChoice], capacity: int) -> None:
+    """Raise `ScenarioError` for a choice that cannot be, so that nothing runs before all of them can."""
+    for choice in choices:
+        try:
+            production(choice, capacity, random.Random(0))  # noqa: S311 - only to check the options
+        except ValueError as error:
+            raise ScenarioError(f"strategies: {choice.title}: {error}") from error

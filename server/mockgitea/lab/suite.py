@@ -13,9 +13,10 @@ from mockgitea.lab.closed_form import Verdict, verdicts
 from mockgitea.lab.distribution import DIGITS, Distribution
 from mockgitea.lab.fields import ScenarioError
 from mockgitea.lab.measure import Measure
+from mockgitea.lab.rule_reader import check_times
 from mockgitea.lab.run import simulate
 from mockgitea.lab.scenario import Scenario
-from mockgitea.lab.strategies import StrategyChoice
+from mockgitea.lab.strategies import StrategyChoice, check_choices
 
 FORMAT: Final = 1
 KIND: Final = "mockgitea-lab"
@@ -51,8 +52,10 @@ class Adjusted:
             scenario = dataclasses.replace(scenario, fleet=dataclasses.replace(scenario.fleet, runners=self.runners))
         if self.duration_s is not None:
             scenario = dataclasses.replace(scenario, duration_us=self.duration_s * 1_000_000)
-            if any(window.end_us > scenario.end_us for window in scenario.downtimes):
-                raise ScenarioError("--duration: a downtime of the scenario ends later; choose a longer one")
+            try:
+                check_times(scenario.downtime, scenario.end_us)
+            except ScenarioError as error:
+                raise ScenarioError(f"--duration: choose a longer one ({error})") from error
         return scenario
 
 
@@ -62,6 +65,7 @@ def run_suite(scenario: Scenario, progress: Progress = lambda number, share: Non
     Raises:
         ScenarioError: a strategy or option does not exist.
     """
+    check_choices(scenario.strategies, scenario.fleet.capacity)
     results = []
     for number, choice in enumerate(scenario.strategies):
         simulation, result = simulate(scenario, choice, progress=lambda share, number=number: progress(number, share))  # type: ignore[misc]

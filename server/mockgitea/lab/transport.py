@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from actionsrunner.embedding import DeadlinePassed, RawAnswer, TransportError
-from mockgitea.lab.network import ConnectionRefused, ConnectionReset, Network, Pool
+from mockgitea.lab.network import ConnectionEnded, ConnectionRefused, ConnectionReset, Network, Pool
+from mockgitea.lab.port import LabPort
 from mockgitea.transport.asgi import App, Event
 from mockgitea.transport.connections import PEER_KEY
 
@@ -28,7 +29,6 @@ _SCOPE: Final[Mapping[str, Any]] = {
     "client": None,
     "server": None,
 }
-_DOWN: Final = RawAnswer(503, {"content-type": "text/plain; charset=utf-8"}, b"service unavailable\n")
 
 
 class AsgiTransport:
@@ -49,13 +49,19 @@ class AsgiTransport:
         """Send ``body`` and return the whole answer; see the runner's `Transport.post`."""
         self._network.attempted(path)
         try:
-            return await _within(deadline_s, self._exchange(path, headers, body))
+            return await _within(deadline_s, self._exchange(path, headers, body), self._network.port)
         except TimeoutError as error:
             raise DeadlinePassed(f"no answer within {deadline_s:g} s") from error
         except ConnectionRefused as error:
             raise TransportError("connection refused") from error
         except ConnectionReset as error:
+            self._network.counts.reset += 1
             raise TransportError("connection reset by peer") from error
+        except ConnectionEnded as error:
+            self._network.counts.reset += 1
+            raise TransportError("connection closed before the answer was whole") from error
+        except zlib.error as error:
+            raise TransportError("the answer's gzip body is broken") from error
 
     async def close(self) -> None:
         """Do nothing: a connection of the model ends with the simulation."""
@@ -63,25 +69,32 @@ class AsgiTransport:
     async def _exchange(self, path: str, headers: Mapping[str, str], body: bytes) -> RawAnswer:
         network = self._network
         connection = self._pool.reuse() or await network.connect()
-        if network.is_instant:
-            answer = await call(self._app, path, headers, body)
-        else:
-            has_arrived = await network.pass_half(connection)
-            answer = await call(self._app, path, headers, body) if has_arrived else _DOWN
-            await network.pass_half(connection)
-        self._pool.give_back(connection)
+        if not network.is_instant:
+            await network.pass_half()
+        one = _Call(body)
+        answer = await _serve(self._app, path, headers, one)
+        if not network.is_instant:
+            await network.pass_half()
+        if not one.has_extra:  # a client throws a connection away that brings what it did not ask for
+            self._pool.give_back(connection)
         return answer
 
 
-async def _within(deadline_s: float, work: Coroutine[Any, Any, RawAnswer]) -> RawAnswer:
-    """Await ``work`` for at most so long; work that never has to wait costs no timer."""
+async def _within(deadline_s: float, work: Coroutine[Any, Any, RawAnswer], port: LabPort) -> RawAnswer:
+    """Await ``work`` for at most so long; work that never has to wait costs no timer, and cannot be cut."""
     try:
         first = work.send(None)
     except StopIteration as done:
         answer: RawAnswer = done.value
         return answer
-    async with asyncio.timeout(deadline_s):
-        return await _Begun(work, first)
+    with port.flight() as flight:
+        try:
+            async with asyncio.timeout(deadline_s) as flight.limit:
+                return await _Begun(work, first)
+        except TimeoutError as error:
+            if flight.is_cut:
+                raise ConnectionReset from error
+            raise
 
 
 class _Begun:
@@ -110,9 +123,14 @@ async def call(app: App, path: str, headers: Mapping[str, str], body: bytes, *, 
     """Serve one request and return what the application sent, decompressed.
 
     Raises:
-        ConnectionReset: a fault ended the connection before the answer was whole.
+        ConnectionReset: a fault reset the connection before the answer was whole.
+        ConnectionEnded: a fault closed it in an orderly way.
+        zlib.error: a fault broke a compressed answer.
     """
-    one = _Call(body)
+    return await _serve(app, path, headers, _Call(body), verb)
+
+
+async def _serve(app: App, path: str, headers: Mapping[str, str], one: "_Call", verb: str = "POST") -> RawAnswer:
     scope = {
         **_SCOPE,
         "method": verb,
@@ -122,8 +140,8 @@ async def call(app: App, path: str, headers: Mapping[str, str], body: bytes, *, 
         PEER_KEY: one,
     }
     await app(scope, one.receive, one.send)
-    if one.is_cut:
-        raise ConnectionReset
+    if one.end is not None:
+        raise one.end
     found = _read_fields(tuple(one.headers))
     answer = one.body if one.more is None else b"".join([one.body, *one.more])
     if found.get("content-encoding") == "gzip":
@@ -144,7 +162,7 @@ def _read_fields(fields: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
 class _Call:
     """Both directions of one ASGI call, and its connection as faults see it (`Peer`)."""
 
-    __slots__ = ("_request", "body", "headers", "is_cut", "more", "status")
+    __slots__ = ("_request", "body", "end", "has_extra", "headers", "more", "status")
 
     def __init__(self, request: bytes) -> None:
         self._request: bytes | None = request
@@ -152,16 +170,19 @@ class _Call:
         self.headers: list[tuple[bytes, bytes]] = []
         self.body = b""
         self.more: list[bytes] | None = None
-        self.is_cut = False
+        self.end: type[Exception] | None = None
+        """What the caller sees when the connection ended before the answer was whole."""
+        self.has_extra = False
 
     def close(self) -> None:
-        self.is_cut = True
+        self.end = ConnectionEnded
 
     def reset(self) -> None:
-        self.is_cut = True
+        self.end = ConnectionReset
 
     def write(self, data: bytes) -> None:
-        """Drop bytes that belong to no response, as a client does; the model keeps the connection."""
+        """Note bytes that belong to no response; a client reads them no more than the model does."""
+        self.has_extra = self.has_extra or bool(data)
 
     def forget_date(self) -> None:
         """Do nothing: the model adds no Date."""

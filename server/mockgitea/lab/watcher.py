@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from mockgitea.core.page_links import PageLinks
 from mockgitea.lab.clocks import EPOCH_US, RunnerClock
+from mockgitea.lab.network import ConnectionEnded, ConnectionReset
 from mockgitea.lab.page_model import PAGE_PERIOD_US, next_tick
 from mockgitea.lab.server import REPOSITORY, LabServer
 from mockgitea.lab.transport import call
@@ -50,7 +51,8 @@ class PageWatcher:
         at_us = next_tick(self._clock.now_us(), self._phase_us)
         while True:
             await self._clock.sleep_until(at_us)
-            if self._take(await self._poll(path), at_us):
+            answer = await self._poll(path)
+            if answer is not None and self._take(answer, at_us):
                 return
             at_us += PAGE_PERIOD_US
 
@@ -62,7 +64,12 @@ class PageWatcher:
     async def _poll(self, path: str) -> Any:
         cursors = [{"step": step, "cursor": at, "expanded": True} for step, at in enumerate(self._cursors)]
         body = orjson.dumps({"logCursors": cursors})
-        answer = await call(self._server.app, path, {**_HEADERS, "content-length": str(len(body))}, body)
+        try:
+            answer = await call(self._server.app, path, {**_HEADERS, "content-length": str(len(body))}, body)
+        except (ConnectionReset, ConnectionEnded):
+            return None
+        if answer.status != 200 and self._server.faults.is_active:
+            return None  # the page shows nothing new and asks again
         if answer.status != 200:
             raise RuntimeError(f"the page answered {answer.status}: {answer.body.decode(errors='replace')}")
         return orjson.loads(answer.body)

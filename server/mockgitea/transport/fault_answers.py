@@ -6,6 +6,7 @@ Source: docs/faults.md, "Kinds".
 
 import gzip
 import random
+import zlib
 from collections.abc import Callable, Mapping
 from email.utils import formatdate
 from http import HTTPStatus
@@ -149,7 +150,10 @@ def _with_wrong_ack(hit: Hit, answer: Answer, method: Method) -> Answer:
     if method is not Method.UPDATE_LOG or codec is None or answer.status != 200:
         return answer
     is_gzip = answer.header(b"content-encoding") == b"gzip"
-    message = codec.decode(gzip.decompress(answer.body) if is_gzip else answer.body, pb.UpdateLogResponse)
+    try:
+        message = codec.decode(gzip.decompress(answer.body) if is_gzip else answer.body, pb.UpdateLogResponse)
+    except (WireError, EOFError, OSError, zlib.error):
+        return answer  # another rule has broken it already: there is no ack in it to be wrong
     message.ack_index = max(0, message.ack_index + (hit.fault.rows or 0))
     body = codec.encode(message)
     return answer.with_body(gzip.compress(body) if is_gzip else body)

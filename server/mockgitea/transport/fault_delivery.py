@@ -40,7 +40,7 @@ class Delivery:
     def __init__(self, verdicts: Verdicts) -> None:
         self._verdicts = verdicts
         self._earlier: OrderedDict[tuple[str, str], deque[Answer]] = OrderedDict()
-        self._parked: dict[str, _Parked] = {}
+        self._parked: dict[tuple[str, str], _Parked] = {}
 
     def clear(self) -> None:
         """Forget earlier answers."""
@@ -111,17 +111,19 @@ class Delivery:
     ) -> Answer:
         if not self._verdicts.is_in_force(fault):
             return answer  # removed while the answer waited for another rule
-        parked = self._parked.pop(fault.name, None)
+        # Only calls of one method change answers: a page must never show the secrets of a task's message.
+        key = (fault.name, passage.entry.method if fault.swap else "")
+        parked = self._parked.pop(key, None)
         if parked is not None and not parked.replacement.done():
             given = answer if fault.swap else parked.answer
             after_sending.append(lambda: _resolve(parked.replacement, given))
             return parked.answer if fault.swap else answer
         own = _Parked(answer, asyncio.get_running_loop().create_future())
-        self._parked[fault.name] = own
+        self._parked[key] = own
         until_us = self._verdicts.now_us() + round((fault.wait_s or 0.0) * SECOND_US)
         await self._verdicts.wait(passage, fault.name, own.replacement, until_us=until_us)
-        if self._parked.get(fault.name) is own:
-            del self._parked[fault.name]
+        if self._parked.get(key) is own:
+            del self._parked[key]
         if own.replacement.done() and not own.replacement.cancelled():
             return own.replacement.result()
         return answer

@@ -153,7 +153,7 @@ class HttpFaults:
 
     async def _restart(self, passage: Passage, fault: Fault) -> None:
         mode = fault.mode or "graceful"
-        await self._server.restart(mode=mode, down_s=fault.down_s or 0.0)
+        await self._server.restart(name=fault.name, mode=mode, down_s=fault.down_s or 0.0)
         if mode == "kill":
             passage.cut(is_reset=True)
 

@@ -40,7 +40,7 @@ class FaultServer(Protocol):
     async def delete_runner(self, uuid: str) -> None:
         """Delete the runner with this UUID, if there is one."""
 
-    async def restart(self, *, mode: str, down_s: float) -> None:
+    async def restart(self, *, name: str, mode: str, down_s: float) -> None:
         """Begin a restart; returns once no new connection is accepted."""
 
     def end_restarts(self) -> None:
@@ -73,7 +73,7 @@ class NoServer:
     async def delete_runner(self, uuid: str) -> None:
         """Do nothing: such rules were refused."""
 
-    async def restart(self, *, mode: str, down_s: float) -> None:
+    async def restart(self, *, name: str, mode: str, down_s: float) -> None:
         """Do nothing: such rules were refused."""
 
     def end_restarts(self) -> None:

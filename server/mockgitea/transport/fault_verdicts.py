@@ -12,7 +12,7 @@ import structlog
 from mockgitea.clock import MovableClock
 from mockgitea.core.downtime import Downtimes, Window
 from mockgitea.core.faults import Fault, FaultKind, FaultRules, Hit, Stage, Verdict
-from mockgitea.core.journal import Entry
+from mockgitea.core.journal import Entry, Journal
 from mockgitea.transport.fault_passage import Passage
 from mockgitea.transport.fault_waits import FaultWaits
 
@@ -99,3 +99,13 @@ def note(entry: Entry, name: str, kind: str) -> None:
     """Write into the record of a call which rule acts on it."""
     entry.fault = f"{entry.fault}, {name}" if entry.fault else name
     log.debug("fault_applied", fault=name, kind=str(kind), method=entry.method.value, request_id=entry.number)
+
+
+def note_cut(journal: Journal, name: str, now_s: float) -> None:
+    """Write the rule that resets every connection now into the records of the calls whose answers that may lose.
+
+    A reset also discards what has arrived and was not read yet, so an answer that left just before is in doubt too.
+    """
+    for entry in journal.in_doubt(now_s):
+        if name not in entry.fault.split(", "):
+            note(entry, name, "cut")

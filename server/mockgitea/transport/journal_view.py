@@ -18,6 +18,7 @@ from mockgitea.transport.methods import PROCEDURES, Procedure
 from mockgitea.transport.times import precise
 
 MASK: Final = "***"
+_ANSWERED: Final = (Outcome.OK, Outcome.EMPTY, Outcome.TASK)
 _BY_METHOD: Final = {procedure.method: procedure for procedure in PROCEDURES}
 _SECRET_CONTEXT: Final = ("token", "secret", "password")
 _SECRET_HEADERS: Final = (*_SECRET_CONTEXT, "authorization", "cookie")
@@ -28,9 +29,9 @@ def view(entry: Entry) -> dict[str, Any]:
 
     Returns:
         ``request`` and ``response`` are the decoded messages in canonical JSON, or None where there is nothing to
-        decode (refused before the body was read, cut, or no RPC); ``duration_s`` is None while the call is open.
-        ``opened_s`` is monotonic, for differences only. ``closed_after`` is the number of the newest call that had
-        begun when this one closed, 0 while it is open.
+        decode (refused before the body was read, never answered, cut, or no RPC); ``duration_s`` is None while the
+        call is open. ``opened_s`` is monotonic, for differences only. ``closed_after`` is the number of the newest
+        call that had begun when this one closed, 0 while it is open.
     """
     return {
         "number": entry.number,
@@ -54,10 +55,16 @@ def view(entry: Entry) -> dict[str, Any]:
         "opened_s": round(entry.opened_s, 6),
         "closed_after": entry.closed_after,
         "request": _decoded(entry, entry.request, lambda procedure: procedure.request_type),
-        "response": _decoded(entry, entry.response, lambda procedure: procedure.response_type)
-        if entry.status in (0, 200)
-        else _error(entry),
+        "response": _response(entry),
     }
+
+
+def _response(entry: Entry) -> dict[str, Any] | None:
+    if entry.status not in (0, 200):
+        return _error(entry)
+    if not entry.response and entry.outcome not in _ANSWERED:
+        return None  # no bytes would read as a message of zeros, such as an ack of no row
+    return _decoded(entry, entry.response, lambda procedure: procedure.response_type)
 
 
 def _header(field: tuple[bytes, bytes]) -> tuple[str, str]:

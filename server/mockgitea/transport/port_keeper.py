@@ -5,13 +5,17 @@ Source: docs/faults.md, "Downtime".
 """
 
 import asyncio
-from typing import Protocol
+from collections.abc import Callable
+from typing import Final, Protocol
 
 import structlog
 
 from mockgitea.clock import MovableClock
 from mockgitea.core.downtime import DownKind, Downtimes
 from mockgitea.transport.fault_waits import first_of
+
+UNNAMED: Final = "downtime"
+"""Stands for the rule of a cut whose window has ended since."""
 
 log = structlog.get_logger(__name__)
 
@@ -36,12 +40,21 @@ class PortKeeper:
         clock: the server's.
         downtimes: the windows in force.
         port: the runner port.
+        on_cut: hears the name of the rule that has every open connection reset, right before that is done.
     """
 
-    def __init__(self, clock: MovableClock, downtimes: Downtimes, port: Port) -> None:
+    def __init__(
+        self,
+        clock: MovableClock,
+        downtimes: Downtimes,
+        port: Port,
+        *,
+        on_cut: Callable[[str], None] = lambda name: None,
+    ) -> None:
         self._clock = clock
         self._downtimes = downtimes
         self._port = port
+        self._on_cut = on_cut
         self._changed = asyncio.Event()
         self._in_step = asyncio.Condition()
         self._asked = 0
@@ -63,6 +76,11 @@ class PortKeeper:
         """Undo one `close_port`."""
         self._closed_by -= 1
         self.notice()
+
+    def cut(self, name: str) -> int:
+        """Reset every open connection because of this rule; returns how many calls or connections that ended."""
+        self._on_cut(name)
+        return self._port.cut()
 
     async def settle(self) -> None:
         """Wait until the port does what the windows say now."""
@@ -94,7 +112,8 @@ class PortKeeper:
             await self._port.pause()
         cut_us = self._downtimes.last_cut_us(now_us)
         if cut_us > self._last_cut_us:
-            log.info("downtime_cut_connections", connections=self._port.cut())
+            name = window.downtime.name if window is not None else UNNAMED
+            log.info("downtime_cut_connections", connections=self.cut(name))
         self._last_cut_us = cut_us
         if not is_refused and not self._closed_by:
             await self._port.resume()

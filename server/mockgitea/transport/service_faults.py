@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 class _Restart:
     """One restart under way."""
 
+    name: str
     mode: str
     until_us: int
     healed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -90,11 +91,11 @@ class ServiceFaults:
         except NotFound:
             log.debug("fault_found_no_runner", runner_id=record.id)  # somebody else was faster
 
-    async def restart(self, *, mode: str, down_s: float) -> None:
+    async def restart(self, *, name: str, mode: str, down_s: float) -> None:
         """Begin a restart; returns once no new connection is accepted."""
         assert self._keeper is not None, "refused when it was added"
         # The down time counts from here: whoever sees the port closed and moves the clock must not be too early.
-        restart = _Restart(mode, self._services.clock.now_us() + round(down_s * SECOND_US))
+        restart = _Restart(name, mode, self._services.clock.now_us() + round(down_s * SECOND_US))
         self._restarts.append(restart)
         self._keeper.close_port()
         if mode == "kill":
@@ -121,7 +122,7 @@ class ServiceFaults:
         try:
             await self._keeper.settle()
             if restart.mode == "kill":
-                self._port.cut()
+                self._keeper.cut(restart.name)
                 await services.directory.forget_unwritten()
             else:
                 await self._port.drain()

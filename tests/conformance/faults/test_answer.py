@@ -144,6 +144,20 @@ def test_reorder_with_swap_peer_gets_the_other_calls_answer(mock: FaultCase) -> 
             assert ping_pb2.PingResponse.FromString(first.receive().body).data == "Hello, 2!"
 
 
+def test_reorder_with_swap_keeps_answers_among_calls_of_one_method(mock: FaultCase) -> None:
+    runner, run_id = mock.waiting_runner()
+    mock.fault("reorder", swap=True, wait_s=3000)
+    with mock.begin("FetchTask", pb.FetchTaskRequest(), runner) as fetch, mock.connect() as browser:
+        eventually(lambda: mock.entries("FetchTask")[0]["fault"] == "f")
+        browser.send("GET", "/api/v1/version", [], b"")
+        eventually(lambda: [entry for entry in mock.entries() if entry["fault"] == "f"], lambda held: len(held) == 2)
+        assert is_silent(browser)
+        mock.heal()
+        assert pb.FetchTaskResponse.FromString(fetch.receive().body).HasField("task")
+        assert list(browser.receive().json()) == ["version"]
+    assert mock.job(run_id, "a")["status"] == "running"
+
+
 def test_reorder_leaves_both_calls_done_in_the_order_of_arrival(mock: FaultCase) -> None:
     runner, task_id, _ = mock.running_task()
     mock.fault("reorder", method="UpdateLog", wait_s=3000)

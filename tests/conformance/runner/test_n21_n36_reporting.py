@@ -2,15 +2,30 @@
 
 import asyncio
 import itertools
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actionsrunner.embedding import (
+    CancelSignal,
+    EmbeddedRunner,
+    HaltReason,
+    HttpxTransport,
+    Identity,
+    JobOutcome,
+    JobSink,
+    LoopClock,
+    RunnerParts,
+    TaskSpec,
+)
 from actionsrunner.exits import Exit
+from actionsrunner.strategies import poll_strategy, report_strategy
 from actionswire.gen.runner.v1 import runner_pb2 as pb
+from actionswire.result import Result
 from rawserver import Call, RawServer, Reply, error
-from runnerapp import RUNTIME_TOKEN, TOKEN, Runner, raw_task, running, shell_task
+from runnerapp import RUNTIME_TOKEN, TOKEN, UUID, Runner, raw_task, running, shell_task
 
 
 def waiting(gate: Path) -> str:
@@ -180,11 +195,30 @@ def test_n27_end_of_a_job_sends_the_sealing_rows_then_the_result(tmp_path: Path)
     asyncio.run(scenario())
 
 
-def test_n27_end_with_every_row_delivered_seals_with_one_empty_row(tmp_path: Path) -> None:
+def test_n27_end_with_every_row_delivered_seals_with_one_empty_row() -> None:
     async def scenario() -> None:
         async with RawServer() as server:
-            # Every row is sent as it comes, so nothing is left for the sealing call.
-            await run_once(server, tmp_path, shell_task(1, "echo hello"), log_report_batch_size=1)
+
+            async def job(task: TaskSpec, sink: JobSink, cancel: CancelSignal) -> JobOutcome:
+                del cancel
+                sink.steps_known(0)
+                sink.log("hello")
+                # Ends when nothing is left for the sealing call.
+                await server.until(lambda: server.rows.get(task.id) == ["hello"])
+                return JobOutcome(Result.SUCCESS)
+
+            server.tasks.append(shell_task(1, "not run"))
+            rng = random.Random(1)
+            runner = EmbeddedRunner(
+                RunnerParts(
+                    identity=Identity(UUID, TOKEN), labels=["linux"], clock=LoopClock(), job=job,
+                    transport=HttpxTransport(server.url),
+                    poll=poll_strategy("current", rng=rng, tasks_max=1),
+                    report=report_strategy("current", {"log_report_batch_size": 1}, rng=rng),
+                )
+            )  # fmt: skip
+            assert await runner.run() is HaltReason.SERVED
+            await runner.close()
             sealing = server.of("UpdateLog")[-1].message
             assert sealing.no_more
             assert [row.content for row in sealing.rows] == [""]

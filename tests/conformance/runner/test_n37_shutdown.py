@@ -55,7 +55,7 @@ def test_n37_signal_with_patience_stops_fetching_and_lets_the_job_finish(tmp_pat
     asyncio.run(scenario())
 
 
-def test_n37_fetch_in_flight_is_given_up_at_once(tmp_path: Path) -> None:
+def test_n37_fetch_in_flight_that_is_not_answered_is_given_up(tmp_path: Path) -> None:
     async def scenario() -> None:
         never = asyncio.Event()
         async with RawServer() as server:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from mockgitea.core.downtime import DownKind, DowntimeState, shown
+from mockgitea.core.downtime import DownKind, DowntimeState
 from mockgitea.core.faults import FaultState, table
 from mockgitea.transport.control.models import Strict
 from mockgitea.transport.times import precise
@@ -111,7 +111,7 @@ def downtime_view(state: DowntimeState) -> dict[str, Any]:
     """Return one downtime rule as the routes show it."""
     window = state.window
     return {
-        **shown(state),
+        **state.downtime.shown(),
         "is_open": state.is_open,
         "starts_at": None if window is None else precise(window.start_us),
         "ends_at": None if window is None else precise(window.end_us),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actionsrunner.core.failures import Failure, classify
+from actionsrunner.core.failures import Failure, classify, classify_foreign
 from actionswire.codes import Code
 
 
@@ -33,3 +33,22 @@ def test_every_code_has_a_meaning(code: Code) -> None:
 )
 def test_code_and_text_are_classified(code: Code, message: str, expected: Failure) -> None:
     assert classify(code, message) is expected
+
+
+@pytest.mark.parametrize(
+    ("status", "content_type", "expected"),
+    [
+        (404, "text/plain", Failure.UNIMPLEMENTED),
+        (404, "text/plain; charset=utf-8", Failure.UNIMPLEMENTED),
+        (404, "text/html", Failure.RETRY),
+        (401, "text/html", Failure.RETRY),
+        (401, "application/json", Failure.RETRY),
+        (403, "text/plain", Failure.RETRY),
+        (400, "", Failure.RETRY),
+        (502, "text/html", Failure.RETRY),
+        (413, "text/html", Failure.TOO_LARGE),
+        (413, "", Failure.TOO_LARGE),
+    ],
+)
+def test_answer_of_somebody_else_is_never_the_servers_word(status: int, content_type: str, expected: Failure) -> None:
+    assert classify_foreign(status, content_type) is expected

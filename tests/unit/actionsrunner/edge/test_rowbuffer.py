@@ -46,6 +46,23 @@ def test_peek_stops_before_the_byte_limit_but_gives_at_least_one() -> None:
     assert buffer.peek(10, 1) == [row(0)]
 
 
+def test_empty_rows_count_against_the_byte_limit_too() -> None:
+    buffer = RowBuffer()
+    for _ in range(100):
+        buffer.append(Row(7, ""))
+    assert len(buffer.peek(100, 50)) == 50
+
+
+def test_oldest_row_can_be_cut_between_characters_and_nothing_else_changes() -> None:
+    buffer = RowBuffer(memory_bytes_max=10_000)
+    for content in ("äöü", "next"):
+        buffer.append(Row(7, content))
+    buffer.cut_oldest(3)
+    assert buffer.peek(10, 100) == [Row(7, "ä"), Row(7, "next")]
+    buffer.drop_to(2)
+    assert buffer.peek(10, 100) == []
+
+
 def test_unspilled_buffer_has_no_file_and_closes_twice() -> None:
     buffer = filled(3)
     assert buffer.spilled == 0

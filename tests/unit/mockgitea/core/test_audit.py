@@ -177,6 +177,21 @@ def test_fetch_while_full_is_found_until_the_result_is_reported() -> None:
     assert rules(recording, capacity={"r1": 1}) == [("fetch-while-full", (1, 2))]
 
 
+@pytest.mark.parametrize("code", ["unauthenticated", "unknown"])
+def test_a_task_that_the_server_seems_not_to_know_takes_no_slot_any_more(code: str) -> None:
+    recording = begun(7)
+    recording.state(7, outcome=code, code=code, status=500)
+    recording.fetch(8)
+    assert rules(recording, capacity={"r1": 1}) == []
+
+
+def test_a_task_whose_report_may_be_repeated_keeps_its_slot() -> None:
+    recording = begun(7)
+    recording.state(7, outcome="refused", code="unavailable", status=503)
+    recording.fetch()
+    assert rules(recording, capacity={"r1": 1}) == [("fetch-while-full", (1, 3))]
+
+
 def test_capacity_that_forgejos_runners_tell_is_kept() -> None:
     recording = Recording()
     recording.fetch(7, request={"taskCapacity": "2"})
@@ -247,6 +262,21 @@ def test_fetch_after_unauthenticated_is_found_only_where_the_code_travelled() ->
         for _ in range(2):
             recording.fetch(runner_uuid="", outcome="unauthenticated", code=code, status=401)
         assert rules(recording) == expected
+
+
+def test_fetch_after_a_report_that_was_unauthenticated_is_no_breach() -> None:
+    recording = begun(7)
+    recording.log(7, 0, 1, outcome="unauthenticated", code="unauthenticated", status=401, runner_uuid="")
+    recording.fetch()
+    assert rules(recording) == []
+
+
+@pytest.mark.parametrize(("outcome", "fault"), [("abandoned", ""), ("unauthenticated", "truncated")])
+def test_fetch_after_an_unauthenticated_answer_that_may_not_have_arrived_is_no_breach(outcome: str, fault: str) -> None:
+    recording = Recording()
+    recording.fetch(runner_uuid="", outcome=outcome, code="unauthenticated", status=401, fault=fault)
+    recording.fetch()
+    assert rules(recording) == []
 
 
 def test_fetch_of_a_spent_ephemeral_runner_is_found() -> None:

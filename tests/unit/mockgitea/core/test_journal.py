@@ -183,3 +183,12 @@ def test_headers_count_as_kept_bytes_and_leave_with_their_entry() -> None:
         entry.headers = [(b"abc", b"defgh")]
         journal.close(entry, 1.0)
     assert (len(journal), journal.bytes_kept) == (1, len(entry.head))
+
+
+def test_a_call_that_is_open_or_has_just_ended_is_in_doubt_and_one_that_took_no_time_long_ago_is_not() -> None:
+    journal = Journal(entries_max=10, bytes_max=1000)
+    instant, recent, still_open = (journal.open(0, opened_s) for opened_s in (1.0, 8.9, 2.0))
+    for entry, closed_s in ((instant, 1.0), (recent, 9.0)):
+        entry.outcome = Outcome.OK
+        journal.close(entry, closed_s)
+    assert journal.in_doubt(9.1) == [recent, still_open]

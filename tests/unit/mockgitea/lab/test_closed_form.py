@@ -75,7 +75,7 @@ def test_the_headline_expects_thirteen_hundred_under_fixed_and_at_most_170_under
     [
         "warm_up_s: 60",
         "link: {round_trip_s: 0.1}",
-        "downtimes: [{kind: refused, at_s: 200, for_s: 9}]",
+        "downtime: [{kind: refused, start_s: 200, duration_s: 9}]",
     ],
 )
 def test_there_is_no_closed_form_without_a_steady_state(more: str) -> None:

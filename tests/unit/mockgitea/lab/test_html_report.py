@@ -1,6 +1,6 @@
 import re
 
-from labdocs import lab_document, result
+from labdocs import lab_document, recovery, result
 from mockgitea.lab.html_report import html_text
 
 HOSTILE = '<script>alert("x")</script>'
@@ -20,9 +20,8 @@ def test_names_are_escaped_everywhere() -> None:
 
 
 def test_a_downtime_is_shaded_and_its_recovery_plotted() -> None:
-    window = {"kind": "refused", "start_s": 1.0, "end_s": 2.0}
-    recovery = {**window, "tenths": [0, 3, 1], "herd_index": 2.0, "tried_during_per_s": 4.0}
-    page = html_text(lab_document(result("fixed", 30.0, recoveries=[recovery])))
+    window = recovery(kind="refused", start_s=1.0, end_s=2.0)
+    page = html_text(lab_document(result("fixed", 30.0, recoveries=[window])))
     assert 'class="down"' in page
     assert "After the outage" in page
     assert "refused, until 2 s" in page
@@ -33,3 +32,26 @@ def test_a_missed_closed_form_is_told() -> None:
     page = html_text(lab_document(result("fixed", 3.0, expected=[check])))
     assert "differs" in page
     assert "1.00 to 2.00" in page
+
+
+def test_claims_that_the_run_can_judge_stand_in_the_report_and_others_do_not() -> None:
+    headline = lab_document(result("fixed", 1300.0), result("single", 159.0), name="headline")
+    page = html_text(headline)
+    assert "about 1,300 requests/s" in page
+    assert '<td class="good">confirmed</td>' in page
+    assert "<code>single</code>: cap of 60 s" in page
+    assert "not measured" not in page
+    assert "<h2>Claims</h2>" not in html_text(lab_document(result("fixed", 30.0)))
+
+
+def test_every_plot_says_in_words_what_it_shows() -> None:
+    window = recovery(start_s=1.0, end_s=2.0)
+    page = html_text(
+        lab_document(result("fixed", 30.0, recoveries=[window]), result("single", 3.0, recoveries=[window]))
+    )
+    told = re.findall(r'<svg [^>]*aria-label="([^"]+)"', page)
+    assert len(told) == page.count("<svg ")
+    assert "fixed 4 on average, at most 6; single 4 on average, at most 6; server down from 1 s to 2 s" in told[0]
+    assert any("single: half within 1 s, all within 3 s" in text for text in told)
+    assert any("fixed: 20 in the busiest second" in text for text in told)
+    assert "connections opened: fixed 200, single 200" in told[-1]

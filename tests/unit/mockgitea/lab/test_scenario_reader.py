@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mockgitea.core.downtime import DownKind
+from mockgitea.core.faults import FaultKind, Stage
 from mockgitea.lab.fields import ScenarioError
-from mockgitea.lab.network import DownKind
 from mockgitea.lab.scenario import TimeMode
 from mockgitea.lab.scenario_reader import PRESETS, parse, read_file, read_preset
 from mockgitea.lab.workload import ArrivalKind
@@ -58,7 +59,12 @@ workload:
 strategies:
   - {name: current, label: slow, poll: {fetch_interval: 9s}, report: {log_report_batch_size: 7}}
   - {name: current, pool: {idle_connections: 2, idle_timeout: 5s}}
-downtimes: [{kind: black-hole, at_s: 10, for_s: 20}, {kind: refused, at_s: 40, for_s: 1}]
+downtime:
+  - {kind: black-hole, start_s: 10, duration_s: 20}
+  - {name: port, kind: refused, start_s: 40, duration_s: 1, every_s: 10, rounds: 2}
+faults:
+  - {name: lost, kind: lose-answer, method: FetchTask, times: 1}
+  - {kind: refuse, status: 502, body: html, probability: 0.1}
 server: {zombie_timeout_s: 60, max_concurrent_task_picks: 4}
 link: {round_trip_s: 0.02, tls: false}
 watch: {phase_s: 0.25, sampled_tasks: 3}
@@ -74,8 +80,15 @@ profile: gitea-1.25
     assert [row.text for row in scenario.workload.shapes[0].rows] == ["begin", "middle of it", "end"]
     assert [choice.title for choice in scenario.strategies] == ["slow", "current"]
     assert scenario.strategies[0].poll == {"fetch_interval": "9s"}
-    assert scenario.downtimes[0].kind is DownKind.BLACK_HOLE
-    assert scenario.downtimes[0].end_us == 30_000_000
+    assert [(rule.name, rule.kind) for rule in scenario.downtime] == [
+        ("black-hole-1", DownKind.BLACK_HOLE),
+        ("port", DownKind.REFUSED),
+    ]
+    assert (scenario.downtime[1].every_s, scenario.downtime[1].rounds) == (10.0, 2)
+    assert [(rule.name, rule.kind, rule.stage, rule.times) for rule in scenario.faults] == [
+        ("lost", FaultKind.LOSE_ANSWER, Stage.AFTER, 1),
+        ("refuse-2", FaultKind.REFUSE, Stage.BEFORE, None),
+    ]
     assert scenario.server == {"zombie_timeout_s": 60.0, "max_concurrent_task_picks": 4}
     assert (scenario.link.round_trip_us, scenario.link.has_tls) == (20_000, False)
     assert (scenario.watch.phase_us, scenario.watch.sampled_tasks) == (250_000, 3)
@@ -95,15 +108,26 @@ profile: gitea-1.25
         (SMALL.replace("[{name: current}]", "[{name: a}, {name: a}]"), "strategies[1].label: 'a' is taken"),
         (small("durations: 3"), "durations: unknown field"),
         (small("workload: {shape: loud}"), "workload.shape: 'loud' is none of chatty"),
+        (small("workload: {burst_piece_rows: 3}"), "workload.burst_piece_rows: must divide the 200 rows"),
+        (small("workload: {shape: chatty, burst_piece_rows: 5}"), "workload.burst_piece_rows: unknown field"),
         (small("workload: {shape: recorded}"), "workload.log: is missing"),
         (small("workload: {shape: recorded, log: no.log}"), "workload.log: cannot read no.log"),
         (small("workload: {arrivals: {process: poisson}}"), "workload.arrivals.per_hour: is missing"),
-        (small("downtimes: [{kind: gone, at_s: 1, for_s: 1}]"), "downtimes[0].kind: 'gone' is none of unavailable"),
-        (small("downtimes: [{kind: refused, at_s: 170, for_s: 20}]"), "downtimes[0].for_s: ends after the simulation"),
+        (small("downtime: [{kind: gone, duration_s: 1}]"), "downtime[0].kind: Input should be 'planned', 'refused'"),
+        (small("downtime: [{kind: refused, duration_s: 0}]"), "downtime[0].duration_s: above 0"),
+        (small("downtime: [{kind: refused, at_s: 5, duration_s: 9}]"), "downtime[0].at_s: Extra inputs"),
+        (small("downtime: [{kind: refused, start_s: 170, duration_s: 20}]"), "refused-1 ends after the simulation"),
+        (small("faults: [{kind: gone}]"), "faults[0].kind: Input should be 'refuse'"),
+        (small("faults: [{kind: delay}]"), "faults[0].delay_s: above 0"),
+        (small("faults: [{kind: close, times: '3'}]"), "faults[0].times: Input should be a valid integer"),
+        (small("faults: [{kind: close}, {kind: hold}]"), "faults[1].kind: nobody is there to release a hold"),
+        (small("faults: [{kind: hang, transport: grpc}]"), "faults[0].transport: virtual time has no gRPC port"),
+        (small("faults: [{name: a, kind: hang}, {name: a, kind: close}]"), "faults[1].name: 'a' is taken"),
         (
-            small("downtimes: [{kind: refused, at_s: 5, for_s: 9}, {kind: refused, at_s: 9, for_s: 1}]"),
-            "downtimes[1].at_s: begins before",
+            small("faults: [{name: a, kind: hang}]", "downtime: [{name: a, kind: refused, duration_s: 1}]"),
+            "downtime[0].name: 'a' is taken",
         ),
+        (small("faults: {kind: hang}"), "faults: must be a list"),
         (small("server: {seed: 4}"), "server.seed: not a server setting that a scenario may change"),
         (small("server: {zombie_timeout_s: -1}"), "server.zombie_timeout_s: must be between"),
         (small("link: {round_trip_s: .nan}"), "link.round_trip_s: must be a number"),

@@ -33,6 +33,14 @@ def test_a_burst_writes_its_rows_within_two_seconds() -> None:
     assert first[-1] - first[0] < 2_000_000
 
 
+@pytest.mark.parametrize(("rows", "pieces"), [(1, 200), (10, 20), (200, 1)])
+def test_a_burst_comes_in_pieces_of_the_wanted_size(rows: int, pieces: int) -> None:
+    shape = built_in("bursty-install", burst_piece_rows=rows)
+    first = [written for at_us, written in shape.pieces(0) if at_us < 30_000_000]
+    assert [len(written) for written in first] == [rows] * pieces
+    assert [row for piece in first for row in piece] == [text for _, text in rows_of(built_in("bursty-install"))][:200]
+
+
 @pytest.mark.parametrize("name", SHAPE_NAMES)
 def test_rows_stay_inside_their_step_for_any_duration(name: str) -> None:
     shape = built_in(name, duration_s=77.0)

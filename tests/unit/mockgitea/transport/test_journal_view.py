@@ -52,6 +52,15 @@ def test_view_of_an_open_call_has_no_duration_and_no_bodies() -> None:
     assert (shown["outcome"], shown["duration_s"], shown["request"]) == ("open", None, None)
 
 
+def test_view_of_a_call_without_an_answer_shows_none() -> None:
+    gone = closed(Method.UPDATE_LOG, bytes.fromhex("0809"), b"", status=0, outcome=Outcome.ABANDONED)
+    empty = closed(Method.UPDATE_LOG, bytes.fromhex("0809"), b"", status=0, transport="grpc")
+    lost = closed(Method.UPDATE_LOG, bytes.fromhex("0809"), bytes.fromhex("0805"), outcome=Outcome.DROPPED)
+    assert view(gone)["response"] is None
+    assert view(empty)["response"] == {}
+    assert view(lost)["response"] == {"ackIndex": "5"}
+
+
 def test_view_of_an_error_shows_its_code() -> None:
     shown = view(closed(Method.FETCH_TASK, b"", b"", status=500, code="unknown", outcome=Outcome.UNAUTHENTICATED))
     assert shown["response"] == {"code": "unknown", "status": 500}
