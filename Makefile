@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
-.PHONY: help setup lock proto proto-check fmt lint types test conformance fuzz simulation e2e lab-test container browser demo up bench bench-smoke headline dist check clean
+.PHONY: help setup lock proto proto-check fmt lint types test conformance fuzz simulation e2e lab-test container browser demo demo-faults up bench bench-smoke headline dist check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ browser: setup ## look at the page with headless Chromium (needs chromium)
 
 demo: setup ## run several example workflows on a fresh server with two runners and show a summary
 	@$(BIN)/python scripts/demo.py
+
+demo-faults: setup ## bad days on real processes, told in the terminal: downtime, lost tasks, cancel, audit (QUICK=1: short)
+	@$(BIN)/python scripts/demo_faults.py $(if $(QUICK),--quick)
 
 up: setup ## a server and one runner on this machine until Ctrl-C
 	@$(BIN)/python scripts/up.py

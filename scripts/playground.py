@@ -69,11 +69,19 @@ class Playground:
 
     def control(self, method: str, path: str, **options: Any) -> Any:
         """Call the control API and return its JSON."""
+        answer = self._call(method, path, **options)
+        return answer.json() if answer.content else None
+
+    def control_text(self, path: str) -> str:
+        """Get what the control API gives as plain text."""
+        return self._call("GET", path).text
+
+    def _call(self, method: str, path: str, **options: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer {token}"} if (token := self.ready.get("control_token")) else {}
         answer = httpx.request(method, f"{self.control_url}/control/v1{path}", headers=headers, timeout=15, **options)
         if answer.is_error:
             raise SystemExit(f"{method} {path}: {answer.status_code} {answer.text}")
-        return answer.json() if answer.content else None
+        return answer
 
     def server_ended(self) -> bool:
         """True when the server process is gone."""
