@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
-.PHONY: help setup lock proto proto-check fmt lint types test conformance fuzz simulation e2e lab-test container browser demo demo-faults up bench bench-smoke headline dist check clean
+.PHONY: help setup lock proto proto-check fmt lint types test conformance fuzz simulation downtime e2e lab-test container browser demo demo-faults up bench bench-smoke headline dist check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ fuzz: setup ## shoot noise at the server for long, with fresh examples (FUZZ_EXA
 
 simulation: setup ## the whole system through bad days drawn from seeds (SIMULATION_SEEDS=2000 of them)
 	SIMULATION_SEEDS=$${SIMULATION_SEEDS:-2000} $(BIN)/python -m pytest -n $(TEST_WORKERS) tests/simulation
+
+downtime: setup ## a fleet through downtime drawn from seeds: DOWNTIME_SEEDS=500 in virtual time, a few in real time
+	DOWNTIME_SEEDS=$${DOWNTIME_SEEDS:-500} DOWNTIME_REAL_SEEDS=$${DOWNTIME_REAL_SEEDS:-3} $(BIN)/python -m pytest -n $(TEST_WORKERS) tests/integration/test_downtime_*.py
 
 e2e: setup ## real processes end to end
 	$(PYTEST) tests/integration tests/docs

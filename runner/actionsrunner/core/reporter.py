@@ -55,6 +55,8 @@ CLOSE_BUDGET: Final = 3
 SETTLE: Final = 6
 """How long a call may stay in flight once the job has ended, in close timeouts."""
 RETRY_FIRST_US: Final = 100_000
+LAST_TRY: Final = 10
+"""The last try of a closing call begins this part of a close timeout before its budget ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +320,11 @@ class EventReporter:
 
     def _retry_later(self, state: ReportState, now_us: int) -> ReportState:
         delay_us = retry_delay_us(failures=state.tries, first_us=RETRY_FIRST_US, rng=self._rng)
-        return state._replace(retry_us=now_us + delay_us)
+        # A doubling wait would leave the last part of the budget unused, and lose what a server that is just up again
+        # would have taken.
+        last_us = state.budget_end_us - self._policy.close_timeout_us // LAST_TRY
+        retry_us = now_us + delay_us
+        return state._replace(retry_us=min(retry_us, last_us) if now_us < last_us else retry_us)
 
     def _may_try(self, state: ReportState, now_us: int) -> bool:
         return state.tries < CLOSE_TRIES_MAX and max(now_us, state.retry_us) < state.budget_end_us

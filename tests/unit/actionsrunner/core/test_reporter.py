@@ -344,6 +344,16 @@ def test_retries_of_the_closing_double_from_a_tenth_of_a_second() -> None:
         assert 0.1 * 2**n <= later - earlier <= 0.1 * 2**n + 0.1 + 1e-6
 
 
+def test_the_last_try_of_the_closing_comes_right_before_its_budget_ends() -> None:
+    up_again_s = 28.5
+    bench = Bench(rtt_us=0)
+    bench.react = lambda at_s, call: Failure.RETRY if at_s < up_again_s else None
+    assert bench.close() is Ending.DELIVERED
+    assert [at for at, call in bench.calls if isinstance(call, SendLog)][-1] == 29.0
+    assert len(bench.logs) <= CLOSE_TRIES_MAX
+    assert len([call for call in bench.states if call.final]) == 1
+
+
 def test_sealed_log_at_the_end_is_not_retried() -> None:
     bench = Bench(react=fail_logs(Failure.LOG_SEALED))
     assert bench.close() is Ending.DELIVERED

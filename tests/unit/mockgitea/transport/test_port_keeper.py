@@ -33,7 +33,12 @@ class Scene:
         self.clock = MovableClock("manual", start_us=0)
         self.downtimes = Downtimes()
         self.port = Port()
-        self.keeper = PortKeeper(self.clock, self.downtimes, self.port)
+        self.cuts: list[tuple[str, int]] = []
+        """Name of each rule that cut, with how often the port had been cut by then."""
+        self.keeper = PortKeeper(self.clock, self.downtimes, self.port, on_cut=self._note)
+
+    def _note(self, name: str) -> None:
+        self.cuts.append((name, self.port.did.count("cut")))
 
     async def add(self, kind: DownKind, **fields: float) -> None:
         downtime = Downtime(name=kind, kind=kind, duration_s=5.0, **fields)  # type: ignore[arg-type]
@@ -74,6 +79,16 @@ def test_a_window_that_does_not_close_the_port_may_cut() -> None:
         await scene.add(DownKind.PLANNED)
         await scene.add(DownKind.BLACK_HOLE, cuts=True)
         assert scene.port.did == ["cut"]
+
+    keeping(body)
+
+
+def test_a_cut_is_told_under_the_name_of_its_rule_before_it_is_done() -> None:
+    async def body(scene: Scene) -> None:
+        await scene.add(DownKind.REFUSED)
+        scene.keeper.cut("restart")
+        assert scene.cuts == [("refused", 0), ("restart", 1)]
+        assert scene.port.did == ["pause", "cut", "cut"]
 
     keeping(body)
 
