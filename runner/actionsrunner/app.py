@@ -246,7 +246,7 @@ def _tolerates(error: RpcError, family: Family) -> bool:
     if error.failure is Failure.UNREGISTERED:
         text = "the server does not know this runner; register it again"
         raise CannotStart(Exit.UNREGISTERED, text) from error
-    if error.failure is Failure.REFUSED:
+    if error.failure in (Failure.REFUSED, Failure.TASK_GONE):
         raise CannotStart(Exit.FAILED, f"the server refused Declare: {error.code}: {error.message}") from error
     if error.failure is not Failure.UNIMPLEMENTED:
         return False

@@ -42,13 +42,14 @@ _BY_CODE: Final[dict[Code, Failure]] = {
     Code.ABORTED: Failure.RETRY,
     Code.CANCELED: Failure.RETRY,
     Code.DATA_LOSS: Failure.RETRY,
+    # Today's servers say it in their texts; a report that is answered with one of these will not get another answer.
+    Code.NOT_FOUND: Failure.TASK_GONE,
+    Code.FAILED_PRECONDITION: Failure.TASK_GONE,
     # Gitea up to 1.27 reports nearly everything as unknown, and a bug page (500) reads as unknown too.
     Code.UNKNOWN: Failure.RETRY,
     Code.INTERNAL: Failure.RETRY,
     Code.INVALID_ARGUMENT: Failure.REFUSED,
-    Code.NOT_FOUND: Failure.REFUSED,
     Code.PERMISSION_DENIED: Failure.REFUSED,
-    Code.FAILED_PRECONDITION: Failure.REFUSED,
     Code.OUT_OF_RANGE: Failure.REFUSED,
 }
 

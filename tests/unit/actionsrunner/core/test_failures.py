@@ -29,6 +29,8 @@ def test_every_code_has_a_meaning(code: Code) -> None:
         (Code.RESOURCE_EXHAUSTED, "", Failure.RETRY),
         (Code.UNIMPLEMENTED, "", Failure.UNIMPLEMENTED),
         (Code.INVALID_ARGUMENT, "", Failure.REFUSED),
+        (Code.NOT_FOUND, "no such task", Failure.TASK_GONE),
+        (Code.FAILED_PRECONDITION, "the task has ended", Failure.TASK_GONE),
     ],
 )
 def test_code_and_text_are_classified(code: Code, message: str, expected: Failure) -> None:
