@@ -72,6 +72,7 @@ def test_ping_and_fetch_pass_the_same_journal_and_counters() -> None:
             assert (await ping.Ping(ping_pb2.PingRequest(data="r1"))).data == "Hello, r1!"
             answer = await runner.FetchTask(pb.FetchTaskRequest(tasks_version=5), metadata=AUTH)
             assert answer.tasks_version == 5
+            await until(lambda: not port.journal.in_progress)  # gRPC answers before it is done with the call
             assert port.counters.snapshot()["calls"] == {"FetchTask": {"empty": 1}, "Ping": {"ok": 1}}
             entry = port.journal.entries()[-1]
             assert (entry.transport, entry.method, entry.runner_uuid) == ("grpc", Method.FETCH_TASK, UUID)
@@ -94,6 +95,7 @@ def test_refusals_keep_the_dialect(profile: str, status: str, text: str) -> None
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await runner.FetchTask(pb.FetchTaskRequest())
             assert (caught.value.code().name, caught.value.details()) == (status, text)
+            await until(lambda: not port.journal.in_progress)  # gRPC answers before it is done with the call
             assert port.journal.entries()[-1].outcome is Outcome.UNAUTHENTICATED
 
     asyncio.run(scenario())
@@ -126,6 +128,7 @@ def test_faults_act_and_count_as_refused() -> None:
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await ping.Ping(ping_pb2.PingRequest())
             assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+            await until(lambda: not port.journal.in_progress)  # gRPC answers before it is done with the call
             assert port.counters.snapshot()["calls"] == {"Ping": {"refused": 1}}
 
     asyncio.run(scenario())
