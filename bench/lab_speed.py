@@ -1,7 +1,8 @@
 """How fast the laboratory simulates: the headline under two strategies, and 10,000 idle runners.
 
 Each scenario runs in its own process, so that its memory can be read from the operating system. Beside it stands what
-a bare ASGI call costs in the same process right before and after, since machines differ and are shared. Prints JSON.
+a bare ASGI call costs in the same process right before and after, since machines differ and are shared. Prints JSON,
+one line a case; a whole run writes a result file too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import multiprocessing
 import resource
 import sys
 import time
-from typing import Any
+from typing import Any, Final
+
+from _measuring import write_result
 
 from mockgitea.lab.run import run
 from mockgitea.lab.scenario import Scenario
@@ -32,6 +35,9 @@ CASES: dict[str, tuple[str, str, int, float]] = {
     "idle-10000": ("idle", "current", 10_000, 180.0),
 }
 """Name -> preset, strategy, runners, and the processor seconds that the whole simulation may take."""
+SMOKE_SHARE: Final = 40
+SMOKE_S: Final = 5
+"""A smoke test has one runner of so many, and so many virtual seconds."""
 
 
 def scenario_of(preset: str, runners: int, *, seconds: int, warm_up: int) -> Scenario:
@@ -60,10 +66,11 @@ def bare_us() -> float:
     return (time.process_time() - began) / BARE_CALLS * 1e6
 
 
-def measure(case: str, seconds: int) -> dict[str, Any]:
-    """Simulate ``seconds`` of virtual time and return the cost."""
+def measure(case: str, seconds: int, share: int = 1) -> dict[str, Any]:
+    """Simulate ``seconds`` of virtual time with one runner of ``share`` and return the cost."""
     preset, strategy, runners, limit_s = CASES[case]
-    scenario = scenario_of(preset, runners, seconds=seconds, warm_up=min(120, seconds // 2))
+    whole = seconds >= WHOLE_S and share == 1
+    scenario = scenario_of(preset, runners // share, seconds=seconds, warm_up=min(120, seconds // 2))
     bare = bare_us()
     began, began_cpu = time.perf_counter(), time.process_time()
     result = run(scenario, StrategyChoice(name=strategy))
@@ -80,7 +87,7 @@ def measure(case: str, seconds: int) -> dict[str, Any]:
         "bare_us_per_request": [round(bare, 1), round(bare_us(), 1)],
         "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "limit_s": limit_s,
-        "within": cpu_s <= limit_s if seconds >= WHOLE_S else None,
+        "within": cpu_s <= limit_s if whole else None,
     }
 
 
@@ -89,12 +96,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="default: all")
     parser.add_argument("--seconds", type=int, default=600, help="virtual seconds")
-    parser.add_argument("--smoke", action="store_true", help="ten virtual seconds of each")
+    parser.add_argument("--smoke", action="store_true", help="a few runners for a few virtual seconds, no result file")
     options = parser.parse_args()
     context = multiprocessing.get_context("spawn")
+    seconds, share = (SMOKE_S, SMOKE_SHARE) if options.smoke else (options.seconds, 1)
+    results = []
     for case in options.cases or CASES:
-        with context.Pool(1) as pool:
-            print(json.dumps(pool.apply(measure, (case, 10 if options.smoke else options.seconds))), flush=True)
+        if options.smoke:
+            results.append(measure(case, seconds, share))
+        else:
+            with context.Pool(1) as pool:
+                results.append(pool.apply(measure, (case, seconds, share)))
+        print(json.dumps(results[-1]), flush=True)
+    if not options.smoke:
+        command = " ".join(["python bench/lab_speed.py", *options.cases, f"--seconds {seconds}"])
+        print(write_result("lab_speed", {"command": command, "results": results}))
     return 0
 
 

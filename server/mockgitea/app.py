@@ -19,17 +19,15 @@ from mockgitea.scrape import scrape
 from mockgitea.service.container import Services
 from mockgitea.settings import Settings
 from mockgitea.supervise import Supervisor
-from mockgitea.transport.admission import Admission
 from mockgitea.transport.asgi import App as Asgi
 from mockgitea.transport.asgi import Deferred
 from mockgitea.transport.connections import Connections
 from mockgitea.transport.fault_gate import FaultGate
 from mockgitea.transport.fault_verdicts import note_cut
-from mockgitea.transport.idle_fetch import IdleFetch
 from mockgitea.transport.listeners import Listener, bind, check_tls, url_host
 from mockgitea.transport.methods import RunnerMethods
 from mockgitea.transport.port_keeper import PortKeeper
-from mockgitea.transport.rpc import RunnerRpc
+from mockgitea.transport.runner_port import Observers, runner_port
 from mockgitea.transport.service_faults import ServiceFaults
 
 log = structlog.get_logger(__name__)
@@ -64,15 +62,11 @@ class App:
         self._metrics = MetricsPage(self.counters, self.journal)
         self._methods = RunnerMethods(self.services)
         self._web, self._control = Deferred(), Deferred()
-        rpc = self._rpc()
-        self._admission = Admission(
-            rpc=IdleFetch(rpc, self.services, now_s=time.monotonic),
-            faulty_rpc=rpc,
+        self._admission = runner_port(
+            self.services,
+            self._methods,
+            Observers(journal=self.journal, counters=self.counters, faults=self.faults),
             web=self._web,
-            journal=self.journal,
-            counters=self.counters,
-            faults=self.faults,
-            clock=self.services.clock,
             now_s=time.monotonic,
         )
         self._runner_port = self._listener(
@@ -175,16 +169,6 @@ class App:
     async def metrics(self) -> bytes:
         """Render the metrics page."""
         return self._metrics.render(await scrape(self))
-
-    def _rpc(self) -> RunnerRpc:
-        return RunnerRpc(
-            self._methods,
-            dialect=self.services.profile.dialect,
-            faults=self.faults,
-            body_bytes_max=self.settings.body_bytes_max,
-            body_read_s=self.settings.body_read_s,
-            now_s=time.monotonic,
-        )
 
     def _listener(
         self, app: Asgi, bound: socket.socket, *, tls: tuple[str, str] | None, connections: Connections

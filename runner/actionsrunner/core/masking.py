@@ -51,9 +51,13 @@ class Masker:
 
     def mask(self, text: str) -> str:
         """Return ``text`` with every hidden value replaced; overlapping ones become one replacement."""
-        spans = self._spans(text)
-        if not spans:
+        # `in` is so much cheaper than any pattern that a row without secrets, the usual one, costs less this way.
+        for mask in self._masks:
+            if mask in text:
+                break
+        else:
             return text
+        spans = self._spans(text)
         pieces: list[str] = []
         end = 0
         for first, last in _merge(spans):
@@ -68,15 +72,13 @@ class Masker:
         return any(mask in text for mask in self._masks)
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        # Found one by one, since a single pattern would miss a secret that begins inside another one. `in` is so much
-        # cheaper than any pattern that a row without secrets, the usual one, costs less this way.
+        # Found one by one, since a single pattern would miss a secret that begins inside another one.
         spans: list[tuple[int, int]] = []
         for mask in self._masks:
-            if mask in text:
-                start = text.find(mask)
-                while start >= 0:
-                    spans.append((start, start + len(mask)))
-                    start = text.find(mask, start + len(mask))
+            start = text.find(mask)
+            while start >= 0:
+                spans.append((start, start + len(mask)))
+                start = text.find(mask, start + len(mask))
         spans.sort()
         return spans
 

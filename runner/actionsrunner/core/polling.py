@@ -7,7 +7,7 @@ does I/O, so a fixed interval, one poller per slot or a long poll are other valu
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from actionsrunner.core.failures import Failure
 
@@ -33,8 +33,7 @@ class TimeCame:
     """The time of the last `WakeAt` has come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """A fetch was answered.
 
     ``tasks`` counts the tasks that now occupy a slot, ``repeated`` those that were running here already and were
@@ -68,8 +67,7 @@ class StopAsked:
 PollEvent = Began | TimeCame | Answered | Failed | SlotFreed | StopAsked
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(NamedTuple):
     """Send one FetchTask.
 
     ``request_key`` names the attempt for servers that can repeat a lost answer; it stays the same until a fetch
@@ -83,8 +81,7 @@ class Fetch:
     worker: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WakeAt:
+class WakeAt(NamedTuple):
     """Send `TimeCame` at ``at_us``; replaces an earlier `WakeAt`."""
 
     at_us: int

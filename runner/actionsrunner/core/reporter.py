@@ -85,6 +85,10 @@ class Phase(Enum):
     CLOSED = auto()
 
 
+_RUNNING: Final = Phase.RUNNING
+"""Bound once: reading a member off its enum class costs as much as a line here."""
+
+
 class ReportState(NamedTuple):
     """All that the reporter remembers. A named tuple, since simulations step it millions of times."""
 
@@ -121,6 +125,8 @@ class ReportState(NamedTuple):
 
 Step = tuple[ReportState, Sequence[ReportCommand]]
 
+_NOTHING: Final[Sequence[ReportCommand]] = ()
+
 
 class EventReporter:
     """Today's Gitea runner: flush by events, batch size and latency, heartbeat when silent."""
@@ -143,14 +149,14 @@ class EventReporter:
         state, commands = self._take_answer(state, event, now_us)
         state, more = self._look(state, event.seen, now_us)
         state, last = self._next(state, now_us)
-        return state, [*commands, *more, *last]
+        return state, [*commands, *more, *last] if commands or more else last
 
     # What an answer changes.
 
     def _take_answer(self, state: ReportState, event: ReportEvent, now_us: int) -> Step:
         match event:
             case Woke():
-                return state, []
+                return state, _NOTHING
             case LogAnswered():
                 return self._log_answered(state, event, now_us)
             case LogFailed():
@@ -162,10 +168,11 @@ class EventReporter:
 
     def _log_answered(self, state: ReportState, event: LogAnswered, now_us: int) -> Step:
         verdict = acknowledge(state.offset, event.sent, event.ack_index)
-        state = state._replace(offset=state.offset + verdict.drop)
+        offset = state.offset + verdict.drop
         commands = [Tell(Trouble.ROWS_LOST)] if verdict.lost else []
         fruitless = verdict.drop == 0 and event.sent > 0
         if state.phase is Phase.CLOSING_LOG:
+            state = state._replace(offset=offset)
             if state.buffered == 0:
                 return self._close_state(state, now_us), commands
             if fruitless or verdict.drop < event.sent:
@@ -174,9 +181,10 @@ class EventReporter:
             return self._open_budget(state, now_us), commands
         return (
             state._replace(
+                offset=offset,
                 log_failing=fruitless,
-                log_due=state.log_due or (not fruitless and state.offset < state.log_goal),
-                first_row_us=now_us if state.buffered and not fruitless else None,
+                log_due=state.log_due or (not fruitless and offset < state.log_goal),
+                first_row_us=now_us if state.seen.rows > offset and not fruitless else None,
             ),
             commands,
         )
@@ -230,7 +238,7 @@ class EventReporter:
         if seen.interrupted and state.phase is Phase.RUNNING:
             state = state._replace(phase=Phase.QUIET)
         if not seen.ended or state.phase not in (Phase.RUNNING, Phase.QUIET):
-            return state, []
+            return state, _NOTHING
         if state.log_sealed:
             return self._close_state(state, now_us), []
         state = self._open_budget(state._replace(phase=Phase.CLOSING_LOG), now_us)
@@ -241,9 +249,9 @@ class EventReporter:
     # What to do now.
 
     def _next(self, state: ReportState, now_us: int) -> Step:
+        if state.phase is _RUNNING:
+            return self._run(state, now_us)
         match state.phase:
-            case Phase.RUNNING:
-                return self._run(state, now_us)
             case Phase.QUIET:
                 return state, [Wait(None)]
             case Phase.GONE:
@@ -254,6 +262,7 @@ class EventReporter:
                 return self._send_last_rows(state, now_us)
             case Phase.CLOSING_STATE:
                 return self._send_result(state, now_us)
+        raise AssertionError("running is the first question")
 
     def _run(self, state: ReportState, now_us: int) -> Step:
         state = self._tick(state, now_us)
@@ -266,7 +275,9 @@ class EventReporter:
         if state.state_due:
             state = state._replace(log_due=False, state_due=False, state_sent=state.seen)
             return state, [SendState(final=False, limit_us=CALL_LIMIT_US, settle_us=settle_us)]
-        return state._replace(log_due=False), [self._wait(state)]
+        if state.log_due:
+            state = state._replace(log_due=False)
+        return state, [self._wait(state)]
 
     def _tick(self, state: ReportState, now_us: int) -> ReportState:
         if now_us >= state.log_tick_us:

@@ -127,14 +127,13 @@ class Tell:
     trouble: Trouble
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendLog:
+class SendLog(NamedTuple):
     """Send UpdateLog with up to ``rows`` rows from ``index``; ``no_more`` only if all of them fit in the call.
 
     The call takes at most ``limit_us``, and at most ``settle_us`` more once the job has ended.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides a method of tuples that nobody calls here
     rows: int
     no_more: bool
     limit_us: int

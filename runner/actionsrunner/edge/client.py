@@ -15,7 +15,7 @@ from actionsrunner.core.rows import Row
 from actionsrunner.core.seams import TaskSpec
 from actionsrunner.core.taskstate import TaskReport
 from actionsrunner.edge.connect import call, request_headers
-from actionsrunner.edge.messages import read_result, read_task, write_rows, write_state
+from actionsrunner.edge.messages import StateWriter, read_result, read_task, write_rows
 from actionsrunner.edge.transport import Transport
 from actionswire import headers as names
 from actionswire.gen.ping.v1 import ping_pb2
@@ -155,6 +155,8 @@ class RunnerClient:
         if request_key and self._finder.known is not Family.GITEA:
             headers[names.REQUEST_KEY] = request_key
         answer, _ = await self._call(names.FETCH_TASK, request, pb.FetchTaskResponse(), headers, limit_s=limit_s)
+        if not answer.additional_tasks and not answer.HasField("task"):
+            return Fetched((), answer.tasks_version)  # what most polls bring
         # Forgejo 14.0.0 and 14.0.1 could fill the additional tasks without the first.
         found = [answer.task] if answer.HasField("task") else []
         found.extend(answer.additional_tasks)
@@ -171,11 +173,20 @@ class RunnerClient:
         answer = await self._report(names.UPDATE_LOG, request, pb.UpdateLogResponse(), limits)
         return answer.ack_index
 
-    async def update_task(self, report: TaskReport, outputs: Mapping[str, str], *, limits: ReportLimits) -> StateAnswer:
-        """Send the state of a task and the outputs that the server has not confirmed."""
-        request = write_state(report, outputs)
+    async def update_task(
+        self, report: TaskReport, outputs: Mapping[str, str], *, limits: ReportLimits, writer: StateWriter
+    ) -> StateAnswer:
+        """Send the state of a task and the outputs that the server has not confirmed.
+
+        Args:
+            report: the state.
+            outputs: those that the server has not confirmed.
+            limits: of this call.
+            writer: the task's own.
+        """
+        request = writer.write(report, outputs)
         answer = await self._report(names.UPDATE_TASK, request, pb.UpdateTaskResponse(), limits)
-        return StateAnswer(result=read_result(answer.state.result), sent_outputs=tuple(answer.sent_outputs))
+        return StateAnswer(read_result(answer.state.result), tuple(answer.sent_outputs))
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,6 +1,6 @@
 """Protobuf messages to and from the runner's own values. Knows no socket and makes no decision."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from google.protobuf.json_format import MessageToDict
@@ -47,20 +47,40 @@ def write_rows(task_id: int, index: int, rows: Sequence[Row], *, no_more: bool) 
     return request
 
 
-def write_state(report: TaskReport, outputs: Mapping[str, str]) -> pb.UpdateTaskRequest:
-    """Return the UpdateTask request for ``report``."""
-    state = pb.TaskState(
-        id=report.task_id,
-        result=_number(report.result),
-        started_at=_stamp(report.started_us),
-        stopped_at=_stamp(report.stopped_us),
-        steps=_steps(report),
-    )
-    return pb.UpdateTaskRequest(state=state, outputs=outputs)
+class StateWriter:
+    """Writes the UpdateTask requests of one task; what is as it was in the last one is not written again."""
 
+    def __init__(self) -> None:
+        self._report: TaskReport | None = None
+        self._outputs: Mapping[str, str] = {}
+        self._request = pb.UpdateTaskRequest()
+        self._steps: list[pb.StepState] = []
 
-def _steps(report: TaskReport) -> Iterable[pb.StepState]:
-    return [_step(index, step) for index, step in enumerate(report.steps)]
+    def write(self, report: TaskReport, outputs: Mapping[str, str]) -> pb.UpdateTaskRequest:
+        """Return the UpdateTask request for ``report``; it stays as it is until the next call."""
+        last = self._report
+        if last is not None and last == report and self._outputs == outputs:
+            return self._request
+        self._write_steps(report.steps, last.steps if last is not None else ())
+        self._report, self._outputs = report, dict(outputs)
+        state = pb.TaskState(
+            id=report.task_id,
+            result=_number(report.result),
+            started_at=_stamp(report.started_us),
+            stopped_at=_stamp(report.stopped_us),
+            steps=self._steps,
+        )
+        self._request = pb.UpdateTaskRequest(state=state, outputs=outputs)
+        return self._request
+
+    def _write_steps(self, steps: Sequence[StepReport], before: Sequence[StepReport]) -> None:
+        written = self._steps
+        if len(steps) != len(before):
+            self._steps = [_step(index, step) for index, step in enumerate(steps)]
+            return
+        for index, (step, old) in enumerate(zip(steps, before, strict=True)):
+            if step is not old and step != old:
+                written[index] = _step(index, step)
 
 
 def _step(index: int, step: StepReport) -> pb.StepState:

@@ -11,7 +11,7 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -29,8 +29,7 @@ class DeadlinePassed(Exception):
     """Our own limit for the call passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawAnswer:
+class RawAnswer(NamedTuple):
     """An HTTP answer: header names in lower case, body decompressed."""
 
     status: int

@@ -39,6 +39,7 @@ from actionsrunner.core.taskstate import TaskState
 from actionsrunner.edge.client import ReportLimits, RunnerClient
 from actionsrunner.edge.clock import Alarm, Clock
 from actionsrunner.edge.connect import RpcError
+from actionsrunner.edge.messages import StateWriter
 from actionsrunner.edge.rowbuffer import RowBuffer, row_bytes
 from actionsrunner.loops.supervise import wait_for
 from actionswire.codes import Code
@@ -86,6 +87,7 @@ class ReportLoop(Generic[S]):
         self._rows = RowBuffer(memory_bytes_max=parts.memory_bytes_max)
         self._state = TaskState(task_id, self._clock.wall_us())
         self._outputs: dict[str, str] = {}
+        self._writer = StateWriter()
         self._moves = 0
         self._interrupted = False
         self._ended = asyncio.Event()
@@ -225,7 +227,7 @@ class ReportLoop(Generic[S]):
     async def _send_state(self, command: SendState) -> ReportEvent:
         outputs = dict(self._outputs)
         report = self._state.report(final=command.final)
-        call = self._client.update_task(report, outputs, limits=self._limits(command.limit_us))
+        call = self._client.update_task(report, outputs, limits=self._limits(command.limit_us), writer=self._writer)
         try:
             answer = await self._settle(call, command.settle_us)
         except RpcError as error:
@@ -282,7 +284,8 @@ class ReportLoop(Generic[S]):
     def _append(self, line: str) -> None:
         total = self._rows.append(Row(self._now_us(), line))
         self._state.row_appended(total - 1)
-        if self._wake_at_rows is not None and total >= self._wake_at_rows:
+        wake_at = self._wake_at_rows
+        if wake_at is not None and total >= wake_at:
             self._wake.set()
 
     def _moved(self) -> None:
@@ -291,7 +294,9 @@ class ReportLoop(Generic[S]):
 
     def _now_us(self) -> int:
         # The calendar may be set back; the stamps of a log may not go back with it.
-        self._stamp_us = max(self._stamp_us, self._clock.wall_us())
+        now_us = self._clock.wall_us()
+        if now_us > self._stamp_us:  # noqa: PLR1730 - `max` would cost as much as the rest, and every row passes here
+            self._stamp_us = now_us
         return self._stamp_us
 
     def _failed(self, error: RpcError) -> None:

@@ -100,8 +100,9 @@ class Entry:
     @headers.setter
     def headers(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         # One object instead of three a header: ten thousand entries would otherwise hold so many that making room
-        # for the next one costs more than answering it.
-        self.head = _BETWEEN.join(chain.from_iterable(pairs))
+        # for the next one costs more than answering it. What is not in the ring nobody will read.
+        if self.is_kept:
+            self.head = _BETWEEN.join(chain.from_iterable(pairs))
 
 
 class Journal:

@@ -3,14 +3,13 @@
 Source: docs/protocol.md, "UpdateLog".
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from actionswire.logwindow import accept
 from mockgitea.core.profiles import LogSealRule
 
 
-@dataclass(frozen=True, slots=True)
-class LogVerdict:
+class LogVerdict(NamedTuple):
     """Skip ``skip`` rows, store the next ``take``, answer ``ack_index``; or refuse because the log is sealed."""
 
     skip: int

@@ -23,9 +23,12 @@ def format_rows(rows: Iterable[LogRow]) -> bytes:
     """Return the stored lines of ``rows``, each with its line feed."""
     lines: list[str] = []
     parts: list[bytes] = []
+    stamp = ""
+    stamp_ns: int | None = None
     for time_ns, content in rows:
-        second, fraction = divmod(time_ns, _SECOND_NS)
-        stamp = f"{_second(second)}.{fraction // 100:07d}Z "
+        if time_ns != stamp_ns:  # rows of one burst share theirs
+            second, fraction = divmod(time_ns, _SECOND_NS)
+            stamp, stamp_ns = f"{_second(second)}.{fraction // 100:07d}Z ", time_ns
         text = content.replace("\n", "\\n") if "\n" in content else content
         if len(text) <= _SHORT:
             lines.append(f"{stamp}{text}\n")

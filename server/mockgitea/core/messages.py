@@ -47,8 +47,7 @@ class Assignment:
     needs: Mapping[str, Need] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """Answer of a fetch: the tasks (first one first) and the version to echo."""
 
     tasks_version: int

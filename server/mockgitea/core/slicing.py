@@ -10,7 +10,7 @@ Source: docs/protocol.md, "Page".
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from actionswire.result import Status
 
@@ -32,8 +32,7 @@ class NoSuchStep(Exception):
         self.count = count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskLog:
+class TaskLog(NamedTuple):
     """What slicing needs of a stored task. Times are microseconds, 0 = not yet; ``log_rows`` counts stored rows."""
 
     status: Status
@@ -42,8 +41,7 @@ class TaskLog:
     stopped_us: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepSlice:
+class StepSlice(NamedTuple):
     """One step with its rows ``log_index .. log_index + log_length - 1``; stored steps and shown ones look alike."""
 
     name: str

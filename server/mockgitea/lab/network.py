@@ -128,12 +128,12 @@ class Network:
         """Carry bytes one way."""
         await self._travel(self._round_trip_us // 2)
 
-    def is_stale(self, connection: Connection) -> bool:
-        """Tell whether the server has closed an idle connection, and count it if so."""
+    def is_stale(self, connection: Connection, now_us: int) -> bool:
+        """Tell whether the server has closed an idle connection by now, and count it if so."""
         if connection.closings != self.port.closings:
             self.counts.reset += 1
             return True
-        if self._clock.now_us() - connection.idle_since_us >= self._policy.keep_alive_us:
+        if now_us - connection.idle_since_us >= self._policy.keep_alive_us:
             self.counts.closed_by_server += 1
             return True
         return False
@@ -162,12 +162,15 @@ class Pool:
 
     def reuse(self) -> Connection | None:
         """Return an idle connection that still lives, if there is one."""
+        idle = self._idle
+        if not idle:
+            return None
         now_us, counts = self.clock.now_us(), self.network.counts
-        while self._idle:
-            connection = self._idle.pop()
+        while idle:
+            connection = idle.pop()
             if now_us - connection.idle_since_us >= self.policy.idle_timeout_us:
                 counts.closed_idle += 1
-            elif not self.network.is_stale(connection):
+            elif not self.network.is_stale(connection, now_us):
                 counts.reused += 1
                 return connection
         return None

@@ -14,12 +14,11 @@ from mockgitea.lab.virtual_loop import VirtualLoop
 from mockgitea.service.container import Services
 from mockgitea.settings import Settings
 from mockgitea.supervise import Supervisor
-from mockgitea.transport.admission import Admission
 from mockgitea.transport.fault_gate import FaultGate
 from mockgitea.transport.fault_verdicts import note_cut
 from mockgitea.transport.methods import RunnerMethods
 from mockgitea.transport.port_keeper import PortKeeper
-from mockgitea.transport.rpc import RunnerRpc
+from mockgitea.transport.runner_port import Observers, runner_port
 from mockgitea.transport.service_faults import ServiceFaults
 
 REPOSITORY = "lab/lab"
@@ -75,21 +74,11 @@ class LabServer:
             on_cut=lambda name: note_cut(self.journal, name, loop.time()),
         )
         around.serve_on(self._keeper, self.port)
-        rpc = RunnerRpc(
+        self.app = runner_port(
+            self.services,
             RunnerMethods(self.services),
-            dialect=self.services.profile.dialect,
-            faults=self.faults,
-            body_bytes_max=self.settings.body_bytes_max,
-            body_read_s=self.settings.body_read_s,
-            now_s=loop.time,
-        )
-        self.app = Admission(
-            rpc=rpc,
+            Observers(journal=self.journal, counters=self.counters, faults=self.faults),
             web=build_web_app(self.services),
-            journal=self.journal,
-            counters=self.counters,
-            faults=self.faults,
-            clock=clock,
             now_s=loop.time,
         )
         """What a listener would serve on the runner port."""

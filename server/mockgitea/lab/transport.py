@@ -84,6 +84,13 @@ async def _within(deadline_s: float, work: Coroutine[Any, Any, RawAnswer], port:
     """Await ``work`` for at most so long; work that never has to wait costs no timer, and cannot be cut."""
     try:
         first = work.send(None)
+        while first is None:  # it gives way for a turn of the loop and waits for nothing
+            try:
+                await asyncio.sleep(0)
+            except BaseException as error:
+                first = work.throw(error)  # who gives up the caller gives up the call
+            else:
+                first = work.send(None)
     except StopIteration as done:
         answer: RawAnswer = done.value
         return answer

@@ -10,7 +10,7 @@ import heapq
 import selectors
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -43,7 +43,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """
 
     def __init__(self, *, turns_max: int = TURNS_MAX) -> None:
-        self._virtual_us = 0
+        self.now_us = 0
+        """Microseconds since the loop was made; only the loop changes it."""
         self._turns = 0
         self._turns_max = turns_max
         self._home = threading.get_ident()
@@ -54,12 +55,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         """Return seconds since the loop was made, a whole number of microseconds."""
-        return self._virtual_us / 1e6
-
-    @property
-    def now_us(self) -> int:
-        """Microseconds since the loop was made."""
-        return self._virtual_us
+        return self.now_us / 1e6
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> "asyncio.Future[T]":  # type: ignore[override]  # the base is loosely typed
         """Run ``func`` at once on this thread; the work takes no virtual time."""
@@ -81,6 +77,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 "run that work inline (inline store, scripted executor)"
             )
         return self.call_soon(callback, *args, context=context)
+
+    def call_soon(  # type: ignore[override]  # the base is loosely typed
+        self, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> asyncio.Handle:
+        """Schedule ``callback`` for the next turn, without the base's questions about threads and debugging."""
+        if self._closed:  # type: ignore[attr-defined]  # of the base
+            self._check_closed()  # type: ignore[attr-defined]  # of the base
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)  # type: ignore[attr-defined]  # of the base
+        return handle
 
     def call_at(  # type: ignore[override]  # the base is loosely typed
         self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
@@ -112,16 +118,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
         Takes the place of asyncio's own turn, which asks a selector and compares timers in Python.
         """
-        ready, timers, now_us = self._ready, self._timers, self._virtual_us  # type: ignore[attr-defined]  # of the base
-        if not ready and not self._stopping:  # type: ignore[attr-defined]  # of the base
-            now_us = self._jump()
-            timers = self._timers
+        ready, timers, now_us = self._ready, self._timers, self.now_us  # type: ignore[attr-defined]  # of the base
+        if ready or self._stopping:  # type: ignore[attr-defined]  # of the base
+            self._turns += 1
+            if self._turns > self._turns_max:
+                self._stuck()
         else:
-            self._stand_still()
+            now_us = self._jump()
         while timers and timers[0][0] <= now_us:
             timer = heapq.heappop(timers)[2]
             timer._scheduled = False  # type: ignore[attr-defined]  # of asyncio's timers
-            if timer.cancelled():
+            if timer._cancelled:
                 self._timers_cancelled -= 1
             else:
                 ready.append(timer)
@@ -133,7 +140,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _jump(self) -> int:
         """Go to the next timer that is not cancelled and return its time."""
         timers = self._timers
-        while timers and timers[0][2].cancelled():
+        while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)
             self._timers_cancelled -= 1
         if not timers:
@@ -141,20 +148,20 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 f"at {self.time():.6f} s nothing is ready and no timer is set; something waits for an event that "
                 "nobody will send, or for a thread or socket that virtual time does not have"
             )
-        if timers[0][0] > self._virtual_us:
-            self._virtual_us = timers[0][0]
+        if timers[0][0] > self.now_us:
+            self.now_us = timers[0][0]
             self._turns = 0
         else:
-            self._stand_still()
-        return self._virtual_us
+            self._turns += 1
+            if self._turns > self._turns_max:
+                self._stuck()
+        return self.now_us
 
-    def _stand_still(self) -> None:
-        self._turns += 1
-        if self._turns > self._turns_max:
-            raise SimulationStuck(
-                f"{self._turns_max} turns of the event loop at {self.time():.6f} s without a delay; "
-                "look for a loop that retries at once"
-            )
+    def _stuck(self) -> NoReturn:
+        raise SimulationStuck(
+            f"{self._turns_max} turns of the event loop at {self.time():.6f} s without a delay; "
+            "look for a loop that retries at once"
+        )
 
 
 class _NoSelector(selectors.BaseSelector):

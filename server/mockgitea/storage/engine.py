@@ -5,7 +5,7 @@ loop, and repeats; the batch grows by itself while a commit runs. Inline, the sa
 which virtual time needs. Knows no table and no rule: intents and queries bring those.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection
@@ -55,6 +55,11 @@ class SqlStore:
         self.starts_before = 0
         """How often this database was opened before; known after `start`."""
 
+    @property
+    def is_inline(self) -> bool:
+        """True when intents run on the caller's thread, so that nothing ever waits for the writer."""
+        return self._inline
+
     def subscribe(self, kind: type[T], subscriber: Callable[[T], None]) -> None:
         """Call ``subscriber`` with each committed fact of type ``kind``."""
         self._subscribers.setdefault(kind, []).append(subscriber)
@@ -78,15 +83,13 @@ class SqlStore:
             raise
         self._is_open = True
 
-    async def write(self, intent: Callable[[Tx], T]) -> T:
-        """Run ``intent`` in a transaction and return its result after the commit."""
-        result: T = await self._ask(self._writer, Work(intent, self._clock.now_us(), is_read=False))
-        return result
+    def write(self, intent: Callable[[Tx], T]) -> Coroutine[Any, Any, T]:
+        """Run ``intent`` in a transaction; await its result, which comes after the commit."""
+        return self._ask(self._writer, Work(intent, self._clock.now_us(), is_read=False))
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
+    def read(self, query: Callable[[Connection], T]) -> Coroutine[Any, Any, T]:
         """Run ``query`` on a reader connection: a consistent snapshot, no writes."""
-        result: T = await self._ask(self._reader, Work(query, self._clock.now_us(), is_read=True))
-        return result
+        return self._ask(self._reader, Work(query, self._clock.now_us(), is_read=True))
 
     def figures(self) -> StoreFigures:
         """Return how busy the writer is and was."""
@@ -104,10 +107,10 @@ class SqlStore:
         await self._writer.close()
         self._file.release()
 
-    async def _ask(self, lane: "Lane | None", work: Work) -> Any:  # noqa: ANN401,RUF100 - typed by read and write
+    def _ask(self, lane: "Lane | None", work: Work) -> Coroutine[Any, Any, Any]:
         if lane is None or not self._is_open:
             raise ServerFault("store: the server is not running")
-        return await lane.ask(work)
+        return lane.ask(work)
 
     def _lane(self, name: str, opener: Callable[[], Connection]) -> "Lane":
         if self._inline:
@@ -122,6 +125,9 @@ class SqlStore:
         return self._file.engine(role="reader").connect()
 
     def _run(self, conn: Connection, works: list[Work]) -> None:
+        if len(works) == 1 and not works[0].is_read:
+            run_writes(conn, works, self._subscribers)
+            return
         run_writes(conn, [work for work in works if not work.is_read], self._subscribers)
         for work in works:
             if work.is_read:

@@ -7,7 +7,7 @@ event loop's thread after the commit and before the caller resumes, even when th
 An intent that refuses (raises `core.errors.Refusal`) does so before its first write.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -51,18 +51,22 @@ class Tx:
 class Store(Protocol):
     """One database with a single writer and independent readers."""
 
+    @property
+    def is_inline(self) -> bool:
+        """True when intents run on the caller's thread, so that nothing ever waits for the writer."""
+
     async def start(self) -> None:
         """Open the database, create or check the schema; raises `ValueError` naming the remedy when it cannot."""
 
-    async def write(self, intent: Callable[[Tx], T]) -> T:
-        """Run ``intent`` in a transaction and return its result after the commit.
+    def write(self, intent: Callable[[Tx], T]) -> Coroutine[Any, Any, T]:
+        """Run ``intent`` in a transaction; await its result, which comes after the commit.
 
         Raises:
             Refusal: what the intent refused with; nothing was written.
             LimitExceeded: the writer's mailbox stayed full for the time budget; nothing was written.
         """
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
+    def read(self, query: Callable[[Connection], T]) -> Coroutine[Any, Any, T]:
         """Run ``query`` on a reader connection: a consistent snapshot, no writes."""
 
     def subscribe(self, kind: type[T], subscriber: Callable[[T], None]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import RowMapping, func, insert, select, update
+from sqlalchemy import RowMapping, bindparam, func, insert, select, update
 
 from actionswire.result import Status
 from mockgitea.core.concurrency import Group, blocks_members, job_group
@@ -35,7 +35,7 @@ def insert_jobs(
     """
     if not planned:
         return []
-    first = tx.conn.execute(select(func.count()).where(job.c.run_id == run["id"])).scalar_one()
+    first = tx.conn.execute(_COUNT, {"of_run": run["id"]}).scalar_one()
     common = {
         "run_id": run["id"],
         "owner_id": run["owner_id"],
@@ -58,6 +58,12 @@ def insert_jobs(
 
 
 _INSERT: Final = insert(job).returning(job.c.id, sort_by_parameter_order=True)
+_COUNT: Final = select(func.count()).where(job.c.run_id == bindparam("of_run"))
+_WAITING: Final = (
+    select(job)
+    .where(job.c.id.in_(bindparam("ids", expanding=True)), job.c.status == int(Status.WAITING))
+    .order_by(job.c.id)
+)
 
 
 def job_values(planned: PlannedJob) -> dict[str, Any]:
@@ -88,8 +94,8 @@ def enter_job_groups(tx: Tx, job_ids: Sequence[int], surroundings: Surroundings,
     """Let the waiting ones of new job rows into their own concurrency groups; some of them may become blocked."""
     if not blocks_members(profile):
         return
-    query = select(job).where(job.c.id.in_(job_ids), job.c.status == int(Status.WAITING)).order_by(job.c.id)
-    for row in [row for row in tx.conn.execute(query).mappings() if row["concurrency"]]:
+    waiting = tx.conn.execute(_WAITING, {"ids": list(job_ids)}).mappings()
+    for row in [row for row in waiting if row["concurrency"]]:
         values: dict[str, Any] = {"status": int(Status.BLOCKED)}
         try:
             is_kept = enter_own_group(tx, row, surroundings, profile=profile)

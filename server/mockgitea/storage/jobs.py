@@ -8,7 +8,7 @@ Source: docs/protocol.md, "Statuses" and "tasks_version".
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import RowMapping, bindparam, select, update
+from sqlalchemy import RowMapping, bindparam, func, select, update
 
 from actionswire.result import FINAL, Status
 from mockgitea.core.profiles import Profile, RunStatusRule
@@ -18,6 +18,7 @@ from mockgitea.core.transitions import JOB, origins
 from mockgitea.storage import versions
 from mockgitea.storage.commit_status import write_job_statuses
 from mockgitea.storage.interface import Tx
+from mockgitea.storage.prepared import Prepared
 from mockgitea.storage.schema import job, run, run_attempt
 
 _FINAL: Final = tuple(int(status) for status in FINAL)
@@ -84,21 +85,16 @@ def follow_job(tx: Tx, job_id: int, run_id: int, *, profile: Profile) -> None:
 
 def refresh_run(tx: Tx, run_id: int, rule: RunStatusRule) -> Status:
     """Recompute a run's status from its latest jobs, note its start and stop, and return it."""
-    found = tx.conn.execute(_JOB_STATUSES, {"of_run": run_id})
-    status = aggregate(
-        [counted(Status(row.status), rule, continues_on_error=row.continues_on_error) for row in found], rule
-    )
-    row = tx.conn.execute(_RUN_STATUS, {"of_run": run_id}).one()
+    found = _JOB_STATUSES.all(tx.driver, of_run=run_id)
+    status = aggregate([counted(Status(one), rule, continues_on_error=bool(goes_on)) for one, goes_on in found], rule)
+    [(attempt, before, started_us, stopped_us)] = _RUN_STATUS.all(tx.driver, of_run=run_id)
     now = whole_seconds(tx.now_us)
-    values: dict[str, Any] = {"status": int(status)}
-    if not row.started_us and status in (Status.RUNNING, Status.CANCELLING):
-        values["started_us"] = now
-    if not row.stopped_us and status.is_final:
-        values["stopped_us"] = now
-    if len(values) > 1 or status != row.status:
-        tx.conn.execute(update(run).where(run.c.id == run_id).values(**values, updated_us=tx.now_us))
-        attempt = (run_attempt.c.run_id == run_id, run_attempt.c.number == row.attempt)
-        tx.conn.execute(update(run_attempt).where(*attempt).values(values))
+    start = now if not started_us and status in (Status.RUNNING, Status.CANCELLING) else None
+    stop = now if not stopped_us and status.is_final else None
+    if start is not None or stop is not None or status != before:
+        changes = {"of_run": run_id, "new_status": int(status), "start": start, "stop": stop}
+        _CHANGE_RUN.run(tx.driver, now=tx.now_us, **changes)
+        _CHANGE_ATTEMPT.run(tx.driver, of_number=attempt, **changes)
     return status
 
 
@@ -107,13 +103,33 @@ def has_waiting_jobs(tx: Tx, repo_id: int) -> bool:
     return tx.conn.execute(_WAITING_JOB, {"of_repo": repo_id}).first() is not None
 
 
-_JOB_STATUSES: Final = (
+_JOB_STATUSES: Final = Prepared(
     select(job.c.status, job.c.continues_on_error)
     .where(job.c.run_id == bindparam("of_run"), job.c.is_latest.is_(True))
     .distinct()
 )
-_RUN_STATUS: Final = select(run.c.attempt, run.c.status, run.c.started_us, run.c.stopped_us).where(
-    run.c.id == bindparam("of_run")
+_RUN_STATUS: Final = Prepared(
+    select(run.c.attempt, run.c.status, run.c.started_us, run.c.stopped_us).where(run.c.id == bindparam("of_run"))
+)
+# A start or stop of None leaves what is stored.
+_CHANGE_RUN: Final = Prepared(
+    update(run)
+    .where(run.c.id == bindparam("of_run"))
+    .values(
+        status=bindparam("new_status"),
+        started_us=func.coalesce(bindparam("start"), run.c.started_us),
+        stopped_us=func.coalesce(bindparam("stop"), run.c.stopped_us),
+        updated_us=bindparam("now"),
+    )
+)
+_CHANGE_ATTEMPT: Final = Prepared(
+    update(run_attempt)
+    .where(run_attempt.c.run_id == bindparam("of_run"), run_attempt.c.number == bindparam("of_number"))
+    .values(
+        status=bindparam("new_status"),
+        started_us=func.coalesce(bindparam("start"), run_attempt.c.started_us),
+        stopped_us=func.coalesce(bindparam("stop"), run_attempt.c.stopped_us),
+    )
 )
 _WAITING_JOB: Final = (
     select(job.c.id).where(job.c.repo_id == bindparam("of_repo"), job.c.status == int(Status.WAITING)).limit(1)

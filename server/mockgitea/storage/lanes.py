@@ -44,11 +44,21 @@ class Lane:
     def __init__(self, opener: Callable[[], Connection], run: Callable[[Connection, list[Work]], None]) -> None:
         self._opener = opener
         self._run = run
-        self.figures = StoreFigures(0, 0, 0, 0)
+        self._waiting = 0
+        self._batches = 0
+        self._calls = 0
+        self._batch_max = 0
+
+    @property
+    def figures(self) -> StoreFigures:
+        """How busy this lane is and was."""
+        return StoreFigures(self._waiting, self._batches, self._calls, self._batch_max)
 
     def _count(self, batch: int, waiting: int) -> None:
-        seen = self.figures
-        self.figures = StoreFigures(waiting, seen.batches + 1, seen.calls + batch, max(seen.batch_max, batch))
+        self._waiting = waiting
+        self._batches += 1
+        self._calls += batch
+        self._batch_max = max(self._batch_max, batch)
 
     async def start(self) -> None:
         """Open the connection."""
@@ -74,7 +84,8 @@ class InlineLane(Lane):
     async def ask(self, work: Work) -> Any:  # noqa: ANN401,RUF100 - typed by the store
         self._run(self._conn, [work])
         self._count(1, 0)
-        _run_callbacks(work)
+        if work.callbacks:
+            _run_callbacks(work)
         if work.error is not None:
             raise work.error
         return work.result

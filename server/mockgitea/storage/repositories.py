@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection, RowMapping, Select, bindparam, func, select
 
 from mockgitea.storage.interface import Tx
+from mockgitea.storage.prepared import Prepared, driver_of
 from mockgitea.storage.schema import owner, repository
 
 
@@ -54,10 +55,8 @@ def ensure_repository(tx: Tx, owner_name: str, name: str, kind: str) -> Reposito
 
 def find_repository(conn: Connection, owner_name: str, name: str) -> RepositoryRecord | None:
     """Return the repository of this name, or None."""
-    query = _repositories().where(
-        func.lower(repository.c.owner_name) == owner_name.lower(), func.lower(repository.c.name) == name.lower()
-    )
-    return _record(conn.execute(query).mappings().first())
+    lower = {"of_owner": owner_name.lower(), "of_name": name.lower()}
+    return _record(conn.execute(_BY_NAME, lower).mappings().first())
 
 
 def repository_of(conn: Connection, repo_id: int) -> RepositoryRecord:
@@ -75,8 +74,8 @@ def repository_names(conn: Connection) -> list[str]:
 
 def owner_id_of(conn: Connection, name: str) -> int:
     """Return the id of the owner of this name, 0 when there is none."""
-    found: int | None = conn.execute(_OWNER_BY_NAME, {"lower": name.lower()}).scalar_one_or_none()
-    return found or 0
+    found = _OWNER_BY_NAME.first(driver_of(conn), lower=name.lower())
+    return found[0] if found else 0
 
 
 def _repositories() -> Select[int, int, str, str, str, bool]:
@@ -92,4 +91,7 @@ def _record(row: RowMapping | None) -> RepositoryRecord | None:
 
 # Built once, because every claim runs them.
 _BY_ID: Final = _repositories().where(repository.c.id == bindparam("repo"))
-_OWNER_BY_NAME: Final = select(owner.c.id).where(func.lower(owner.c.name) == bindparam("lower"))
+_BY_NAME: Final = _repositories().where(
+    func.lower(repository.c.owner_name) == bindparam("of_owner"), func.lower(repository.c.name) == bindparam("of_name")
+)
+_OWNER_BY_NAME: Final = Prepared(select(owner.c.id).where(func.lower(owner.c.name) == bindparam("lower")))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, insert, select, update
 
 from actionswire.result import FINAL, Status
 from mockgitea.core.concurrency import cancels_previous, run_group
@@ -105,12 +105,11 @@ def create_run(tx: Tx, new: NewRun, *, places: RunPlaces, profile: Profile) -> i
 def announce_jobs(tx: Tx, row: RowMapping, job_ids: list[int], *, profile: Profile) -> None:
     """Do what follows when job rows of a run were made or reset: run status, versions, commit statuses, dependants."""
     jobs.refresh_run(tx, row["id"], profile.run_status)
-    waiting = select(job.c.id).where(job.c.id.in_(job_ids), job.c.status == int(Status.WAITING)).limit(1)
-    if tx.conn.execute(waiting).first() is not None:
+    statuses = {Status(one) for one in tx.conn.execute(_STATUSES, {"ids": job_ids}).scalars()}
+    if Status.WAITING in statuses:
         versions.bump(tx, row["owner_id"], row["repo_id"])
     write_job_statuses(tx, job_ids, profile=profile)
-    ended = select(job.c.id).where(job.c.id.in_(job_ids), job.c.status.in_(tuple(map(int, FINAL)))).limit(1)
-    if tx.conn.execute(ended).first() is not None:
+    if not statuses.isdisjoint(FINAL):
         tx.announce(RunNeedsResolving(row["id"]))
 
 
@@ -120,7 +119,7 @@ def get_run(conn: Connection, run_id: int) -> RowMapping:
     Raises:
         NotFound: there is none.
     """
-    row = conn.execute(select(run).where(run.c.id == run_id)).mappings().first()
+    row = conn.execute(_RUN, {"of_run": run_id}).mappings().first()
     if row is None:
         raise NotFound(f"run_id: no run {run_id}", field="run_id")
     return row
@@ -128,11 +127,7 @@ def get_run(conn: Connection, run_id: int) -> RowMapping:
 
 def latest_jobs(conn: Connection, run_id: int) -> list[RowMapping]:
     """Return the job rows of a run's latest attempt, in order, without their payloads."""
-    query = select(*_WITHOUT_PAYLOAD).where(job.c.run_id == run_id, job.c.is_latest.is_(True)).order_by(job.c.id)
-    return list(conn.execute(query).mappings())
-
-
-_WITHOUT_PAYLOAD: Final = tuple(column for column in job.c if column is not job.c.payload)
+    return list(conn.execute(_LATEST_JOBS, {"of_run": run_id}).mappings())
 
 
 def delete_run(tx: Tx, run_id: int) -> None:
@@ -164,16 +159,10 @@ def _store_files(tx: Tx, new: NewRun) -> None:
 
 
 def _insert_run(tx: Tx, new: NewRun) -> int:
-    count = (
-        update(repository)
-        .where(repository.c.id == new.repository.id)
-        .values(last_run_number=repository.c.last_run_number + 1)
-        .returning(repository.c.last_run_number)
-    )
     values = {
         "owner_id": new.repository.owner_id,
         "repo_id": new.repository.id,
-        "number": tx.conn.execute(count).scalar_one(),
+        "number": tx.conn.execute(_COUNT_RUN, {"of_repo": new.repository.id}).scalar_one(),
         "workflow_file": new.workflow_file,
         "workflow_name": new.workflow.name,
         "workflow_source": new.source,
@@ -192,7 +181,7 @@ def _insert_run(tx: Tx, new: NewRun) -> int:
         "created_us": tx.now_us,
         "updated_us": tx.now_us,
     }
-    run_id: int = tx.conn.execute(insert(run).values(values).returning(run.c.id)).scalar_one()
+    run_id: int = tx.conn.execute(_INSERT_RUN, values).scalar_one()
     add_attempt(tx, run_id, number=1, actor=new.actor)
     return run_id
 
@@ -200,14 +189,14 @@ def _insert_run(tx: Tx, new: NewRun) -> int:
 def add_attempt(tx: Tx, run_id: int, *, number: int, actor: str) -> None:
     """Record an attempt of a run."""
     values = {"run_id": run_id, "number": number, "triggering_actor": actor, "status": int(Status.BLOCKED)}
-    tx.conn.execute(insert(run_attempt).values(**values, created_us=tx.now_us))
+    tx.conn.execute(_INSERT_ATTEMPT, values | {"created_us": tx.now_us})
 
 
 def _plan(
     tx: Tx, new: NewRun, facts: RunFacts, surroundings: Surroundings, profile: Profile
 ) -> tuple[bool, tuple[PlannedJob, ...]]:
     """Settle title and concurrency of a new run and plan its jobs; a bad `concurrency` fails all of them."""
-    tx.conn.execute(update(run).where(run.c.id == facts.run_id).values(title=_title(new, surroundings)))
+    tx.conn.execute(_NAME_RUN, {"of_run": facts.run_id, "new_title": _title(new, surroundings)})
     if cancels_previous(new.event, new.event_payload, profile):
         cancel_previous_runs(tx, facts.run_id, profile=profile)
     planned = plan_jobs(new.workflow, surroundings, puts_off=profile.plans_from_needs)
@@ -242,3 +231,22 @@ def _title(new: NewRun, surroundings: Surroundings) -> str:
     except InvalidInput:
         named = new.workflow.run_name
     return (named or new.workflow.name or new.workflow_file)[:TITLE_CHARS_MAX]
+
+
+# Built once: every new run needs them, and building a statement costs more than running it.
+_RUN: Final = select(run).where(run.c.id == bindparam("of_run"))
+_LATEST_JOBS: Final = (
+    select(*(column for column in job.c if column is not job.c.payload))
+    .where(job.c.run_id == bindparam("of_run"), job.c.is_latest.is_(True))
+    .order_by(job.c.id)
+)
+_STATUSES: Final = select(job.c.status).where(job.c.id.in_(bindparam("ids", expanding=True))).distinct()
+_COUNT_RUN: Final = (
+    update(repository)
+    .where(repository.c.id == bindparam("of_repo"))
+    .values(last_run_number=repository.c.last_run_number + 1)
+    .returning(repository.c.last_run_number)
+)
+_INSERT_RUN: Final = insert(run).returning(run.c.id)
+_INSERT_ATTEMPT: Final = insert(run_attempt)
+_NAME_RUN: Final = update(run).where(run.c.id == bindparam("of_run")).values(title=bindparam("new_title"))

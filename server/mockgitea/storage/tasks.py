@@ -45,6 +45,21 @@ def touch(tx: Tx, task_id: int) -> None:
     _TOUCH.run(tx.driver, task_id=task_id, now=tx.now_us)
 
 
+def touch_if(tx: Tx, task_id: int, head: TaskHead) -> bool:
+    """Note a sign of life of a task of which ``head`` is still true; False, and nothing is written, otherwise."""
+    return (
+        _TOUCH_IF.run(
+            tx.driver,
+            task_id=task_id,
+            of_runner=head.runner_id,
+            of_job=head.job_id,
+            held_status=int(head.status),
+            now=tx.now_us,
+        )
+        == 1
+    )
+
+
 def set_columns(tx: Tx, task_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of one task; its "updated" time becomes now."""
     tx.conn.execute(update(task).where(task.c.id == task_id).values(**values, updated_us=tx.now_us))
@@ -81,6 +96,16 @@ _FIND: Final = Prepared(
     .where(task.c.id == bindparam("task_id"))
 )
 _TOUCH: Final = Prepared(update(task).where(task.c.id == bindparam("task_id")).values(updated_us=bindparam("now")))
+_TOUCH_IF: Final = Prepared(
+    update(task)
+    .where(
+        task.c.id == bindparam("task_id"),
+        task.c.runner_id == bindparam("of_runner"),
+        task.c.job_id == bindparam("of_job"),
+        task.c.status == bindparam("held_status"),
+    )
+    .values(updated_us=bindparam("now"))
+)
 _STEPS: Final = Prepared(
     select(*(step.c[name] for name in StepRow._fields))
     .where(step.c.task_id == bindparam("of_task"))

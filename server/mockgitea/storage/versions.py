@@ -3,11 +3,14 @@
 Source: docs/protocol.md, "tasks_version".
 """
 
-from sqlalchemy import Connection, select
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.dialects.sqlite import insert
 
 from mockgitea.storage.facts import VersionBumped
 from mockgitea.storage.interface import Tx
+from mockgitea.storage.prepared import Prepared
 from mockgitea.storage.schema import tasks_version
 
 Scope = tuple[int, int]
@@ -22,12 +25,13 @@ def bump(tx: Tx, owner_id: int, repo_id: int) -> None:
     if repo_id:
         scopes.append((0, repo_id))
     for scope in scopes:
-        version = tx.conn.execute(_BUMP, {"owner_id": scope[0], "repo_id": scope[1], "version": 1}).scalar_one()
+        [(version,)] = _BUMP.all(tx.driver, of_owner=scope[0], of_repo=scope[1], first=1)
         tx.announce(VersionBumped(scope[0], scope[1], version))
 
 
-_BUMP = (
+_BUMP: Final = Prepared(
     insert(tasks_version)
+    .values(owner_id=bindparam("of_owner"), repo_id=bindparam("of_repo"), version=bindparam("first"))
     .on_conflict_do_update(
         index_elements=[tasks_version.c.owner_id, tasks_version.c.repo_id],
         set_={"version": tasks_version.c.version + 1},

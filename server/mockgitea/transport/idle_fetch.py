@@ -50,6 +50,7 @@ class IdleFetch:
         self._authenticate = services.directory.authenticate
         self._seen = services.directory.seen
         self._has_nothing_new = services.dispatch.has_nothing_new
+        self._heeds_keys = services.profile.request_key
         self._now_s = now_s
         self._version = 0
         """The one that `_answer` answers: between two bumps every poll of a scope gets the same."""
@@ -65,7 +66,7 @@ class IdleFetch:
             and len(fields) == len(scope["headers"])  # repeated ones have rules of their own
             and fields.get(connect.VERSION_HEADER) in _VERSIONS
             and b"content-encoding" not in fields
-            and _REQUEST_KEY not in fields
+            and not (self._heeds_keys and _REQUEST_KEY in fields)
         )
         if not is_plain:
             return self._rpc(scope, receive, send, entry)

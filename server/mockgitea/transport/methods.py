@@ -18,7 +18,7 @@ from mockgitea.core.calls import Method, Outcome
 from mockgitea.core.dispatch import Mishap
 from mockgitea.core.errors import ServerFault
 from mockgitea.core.journal import Entry
-from mockgitea.core.messages import Fetched
+from mockgitea.core.messages import Fetched, TaskReport
 from mockgitea.transport import convert
 from mockgitea.transport.dialect import WireError
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 RUNNER_GZIP_FROM_BYTES: Final = 1024
 """RunnerService compresses only from here on; PingService has no minimum."""
 
+
+REPORTS_KEPT_MAX: Final = 2_000
+REPORT_KEPT_BYTES_MAX: Final = 1024
+"""Of so many UpdateTasks, none longer than this, what they said is remembered by their bytes."""
 
 _UUID: Final = headers.RUNNER_UUID.encode()
 _TOKEN: Final = headers.RUNNER_TOKEN.encode()
@@ -48,7 +52,7 @@ class Caller:
         is_gone: tells whether the connection or call was given up by the other side.
     """
 
-    __slots__ = ("_fields", "deadline_s", "is_gone", "mishap", "now_s")
+    __slots__ = ("_fields", "body", "deadline_s", "is_gone", "mishap", "now_s")
 
     def __init__(
         self, fields: Mapping[bytes, bytes], *, now_s: Callable[[], float], is_gone: Callable[[], bool]
@@ -58,6 +62,8 @@ class Caller:
         self.is_gone = is_gone
         self.deadline_s: float | None = None
         """When the caller's own time-out ends; None without one."""
+        self.body = b""
+        """The message's bytes where they are binary protobuf and whole; empty where they are not known."""
         self.mishap: Mishap | None = None
         """What a fault does to its fetch."""
 
@@ -146,6 +152,8 @@ class RunnerMethods:
             Method.UPDATE_TASK: self._update_task,
             Method.UPDATE_LOG: self._update_log,
         }
+        self._reports: dict[bytes, TaskReport] = {}
+        """What the bodies of recent binary UpdateTasks said."""
         self._empty = (0, Reply(pb.FetchTaskResponse(), Outcome.EMPTY))
         extra = (headers.CAPABILITIES.encode(), self._profile.capabilities_header.encode())
         self._declare_headers = (extra,) if self._profile.capabilities_header else ()
@@ -269,14 +277,25 @@ class RunnerMethods:
         if reply.task_ids:
             self._services.dispatch.release_soon(reply.task_ids)
 
-    async def _update_task(self, request: pb.UpdateTaskRequest, record: "RunnerRecord", _: Caller) -> Reply:
+    async def _update_task(self, request: pb.UpdateTaskRequest, record: "RunnerRecord", caller: Caller) -> Reply:
         if not request.HasField("state"):
             # Real handlers crash here and the recovery answers a text page, which a Go client reads as `unknown`.
             raise WireError(Code.UNKNOWN, "UpdateTask: field state is missing", is_plain_text=True)
-        report = convert.task_report(request.state)
+        report = self._report(request, caller.body)
         answer = await self._services.progress.update_task(record, report, dict(request.outputs))
         state = pb.TaskState(id=answer.task_id, result=cast("pb.Result", int(answer.result)))
         return Reply(pb.UpdateTaskResponse(state=state, sent_outputs=answer.sent_outputs))
+
+    def _report(self, request: pb.UpdateTaskRequest, body: bytes) -> TaskReport:
+        """Read the state; a heartbeat often has the bytes of the last one, and reading them costs more than looking."""
+        known = self._reports.get(body) if body else None
+        if known is None:
+            known = convert.task_report(request.state)
+            if 0 < len(body) <= REPORT_KEPT_BYTES_MAX:
+                if len(self._reports) >= REPORTS_KEPT_MAX:
+                    self._reports.clear()
+                self._reports[body] = known
+        return known
 
     async def _update_log(self, request: pb.UpdateLogRequest, record: "RunnerRecord", _: Caller) -> Reply:
         held = await self._services.logs.append(

@@ -110,6 +110,7 @@ class RunnerRpc:
         entry.request = body
         try:
             request = codec.decode(body, procedure.request_type)
+            caller.body = body if codec.content_type == connect.PROTO else b""
             if self._faults.is_active:
                 caller.mishap = self._faults.begin_work(entry)
             reply = await self._methods.invoke(procedure, request, caller, entry)

@@ -4,11 +4,10 @@
 Source: docs/protocol.md, "UpdateLog".
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """What the receiver does with one call: skip ``skip`` rows, store ``take`` rows, answer ``ack_index``."""
 
     skip: int
@@ -28,8 +27,7 @@ def accept(held: int, index: int, count: int) -> Accepted:
     return Accepted(skip=count, take=0, ack_index=held)
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledged(NamedTuple):
     """What the sender does with one answer: drop ``drop`` rows from the front, or report ``lost`` ones."""
 
     drop: int

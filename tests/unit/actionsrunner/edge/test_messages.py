@@ -3,7 +3,7 @@
 from actionsrunner.core.rows import Row
 from actionsrunner.core.seams import Need
 from actionsrunner.core.taskstate import StepReport, TaskReport
-from actionsrunner.edge.messages import read_result, read_task, write_rows, write_state
+from actionsrunner.edge.messages import StateWriter, read_result, read_task, write_rows
 from actionswire.gen.runner.v1 import runner_pb2 as pb
 from actionswire.result import Result
 
@@ -45,7 +45,30 @@ def test_state_is_written_as_the_protocol_has_it() -> None:
         stopped_us=AT_US,
         steps=(StepReport(result=Result.SUCCESS, log_index=2, log_length=3),),
     )
-    assert write_state(report, {"k": "v"}).SerializeToString() == bytes.fromhex(STATE)
+    assert StateWriter().write(report, {"k": "v"}).SerializeToString() == bytes.fromhex(STATE)
+
+
+def test_a_writer_that_has_written_before_writes_the_same_as_a_new_one() -> None:
+    step = StepReport(started_us=AT_US)
+    first = TaskReport(task_id=9, result=Result.UNSPECIFIED, started_us=AT_US, stopped_us=None, steps=(step, step))
+    grown = first._replace(steps=(step, step._replace(log_length=3)))
+    fewer = grown._replace(steps=grown.steps[1:])
+    ended = fewer._replace(result=Result.FAILURE, stopped_us=AT_US)
+    writer = StateWriter()
+    for report, outputs in (
+        (first._replace(steps=()), {}), (first, {}), (first, {}), (grown, {}), (grown, {"k": "v"}), (grown, {}),
+        (first, {}), (fewer, {}), (ended, {"k": "w"}), (ended, {}),
+    ):  # fmt: skip
+        assert writer.write(report, outputs) == StateWriter().write(report, outputs)
+
+
+def test_a_writer_notices_that_the_outputs_it_was_given_have_changed() -> None:
+    report = TaskReport(task_id=9, result=Result.UNSPECIFIED, started_us=AT_US, stopped_us=None, steps=())
+    outputs = {"k": "v"}
+    writer = StateWriter()
+    assert writer.write(report, outputs) is writer.write(report, outputs)
+    outputs["k"] = "other"
+    assert dict(writer.write(report, outputs).outputs) == {"k": "other"}
 
 
 def test_result_of_a_newer_server_counts_as_failure() -> None:

@@ -185,6 +185,14 @@ def test_headers_count_as_kept_bytes_and_leave_with_their_entry() -> None:
     assert (len(journal), journal.bytes_kept) == (1, len(entry.head))
 
 
+def test_headers_of_a_call_that_is_not_kept_are_not_kept_either() -> None:
+    journal = Journal(entries_max=0, bytes_max=1000)
+    entry = journal.open(0, 0.0)
+    entry.headers = [(b"abc", b"defgh")]
+    journal.close(entry, 1.0)
+    assert (entry.headers, journal.bytes_kept) == ([], 0)
+
+
 def test_a_call_that_is_open_or_has_just_ended_is_in_doubt_and_one_that_took_no_time_long_ago_is_not() -> None:
     journal = Journal(entries_max=10, bytes_max=1000)
     instant, recent, still_open = (journal.open(0, opened_s) for opened_s in (1.0, 8.9, 2.0))

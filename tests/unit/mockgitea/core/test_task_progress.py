@@ -1,8 +1,17 @@
 """Steps and outputs of one report, as arithmetic."""
 
+import random
+
 from actionswire.result import Result, Status
 from mockgitea.core.messages import StepReport
-from mockgitea.core.task_progress import StepRow, advance_steps, closing_status, storable_outputs
+from mockgitea.core.task_progress import (
+    StepRow,
+    advance_again,
+    advance_steps,
+    closing_status,
+    storable_outputs,
+    with_changes,
+)
 from mockgitea.core.task_times import EARLIEST_US, LATEST_US, whole_seconds
 
 S = 1_000_000
@@ -55,3 +64,38 @@ def test_whole_seconds_cuts_down_and_stays_in_the_calendar() -> None:
     assert whole_seconds(-1) == -S
     assert whole_seconds(2**80) == LATEST_US
     assert whole_seconds(-(2**80)) == EARLIEST_US
+
+
+def drawn_reports(rng: random.Random) -> tuple[StepReport, ...]:
+    """Return a report as runners send it, or with steps left out, repeated or unknown."""
+    numbers = list(range(4)) if rng.random() < 0.7 else [rng.randrange(5) for _ in range(rng.randrange(6))]
+    return tuple(
+        StepReport(
+            number,
+            rng.choice(list(Result)),
+            rng.choice((0, 5 * S)),
+            rng.choice((0, 9 * S)),
+            rng.randrange(3),
+            rng.randrange(3),
+        )
+        for number in numbers
+    )
+
+
+def test_advance_again_does_what_advance_steps_does() -> None:
+    rng = random.Random(20261201)
+    stored: tuple[StepRow, ...] = tuple(StepRow(number, Status.WAITING, 0, 0, 0, 0) for number in range(4))
+    before = drawn_reports(rng)
+    stored = with_changes(stored, advance_steps(stored, before))
+    for _ in range(2000):
+        reports = drawn_reports(rng)
+        if rng.random() < 0.5:  # mostly like the one before, as in life
+            reports = tuple(rng.choice((old, new)) for old, new in zip(before, reports, strict=False))
+        changed = advance_again(stored, before, reports)
+        assert changed == advance_steps(stored, reports), (stored, before, reports)
+        stored, before = with_changes(stored, changed), reports
+
+
+def test_with_changes_replaces_by_number() -> None:
+    assert with_changes([FRESH, ENDED], []) == (FRESH, ENDED)
+    assert with_changes([FRESH, ENDED], [FRESH._replace(log_length=4)]) == (FRESH._replace(log_length=4), ENDED)

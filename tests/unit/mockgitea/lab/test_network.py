@@ -102,6 +102,30 @@ def test_calls_that_begin_and_end_at_one_instant_share_a_connection(yields: list
     assert counts == LinkCounts(opened=1, tls_handshakes=1, reused=19, attempts=20)
 
 
+def test_a_caller_that_gives_up_while_a_call_gives_way_gives_up_the_call() -> None:
+    ends: list[str] = []
+
+    async def scene(world: World) -> None:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            try:
+                for _ in range(5):
+                    await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                ends.append("cancelled")
+                raise
+
+        world.transport = AsgiTransport(app, world.network, Pool(world.network, world.clock, PoolPolicy()))
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(world.post())
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            call.cancel()
+        assert call.cancelled()
+
+    play(scene)
+    assert ends == ["cancelled"]
+
+
 def test_calls_that_overlap_need_a_connection_each_and_two_are_kept() -> None:
     async def scene(world: World) -> None:
         for second in range(4):

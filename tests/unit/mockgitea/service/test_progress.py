@@ -228,3 +228,40 @@ def test_reports_of_one_batch_are_applied_in_their_order() -> None:
         assert (await box.steps(task))[0].log_length == 3
 
     in_box(body)
+
+
+def test_a_remembered_task_is_still_refused_to_others_and_once_it_is_gone() -> None:
+    async def body(box: Box) -> None:
+        record, stranger = await box.runner(), await box.runner()
+        await box.enqueue()
+        task = (await box.take(record)).task_id
+        running = StepReport(number=0, started_us=1_700_000_000 * S, log_length=3)
+        for _ in range(2):
+            await box.report(record, task, Result.UNSPECIFIED, running)
+        with pytest.raises(ServerFault, match="invalid runner for task"):
+            await box.report(stranger, task, Result.UNSPECIFIED, running)
+        await box.services.dispatch.release([task])
+        with pytest.raises(ServerFault, match="does not exist"):
+            await box.report(record, task, Result.UNSPECIFIED, running)
+
+    in_box(body)
+
+
+def test_a_report_after_remembered_ones_changes_only_what_is_new_in_it() -> None:
+    async def body(box: Box) -> None:
+        record = await box.runner()
+        await box.enqueue()
+        task = (await box.take(record)).task_id
+        first = StepReport(number=0, started_us=1_700_000_000 * S, log_index=2, log_length=3)
+        ended = first._replace(result=Result.SUCCESS, stopped_us=1_700_000_009 * S)
+        second = StepReport(number=1, started_us=1_700_000_009 * S, log_index=5, log_length=1)
+        await box.report(record, task, Result.UNSPECIFIED, first, StepReport(number=1))
+        await box.report(record, task, Result.UNSPECIFIED, ended, second)
+        await box.report(record, task, Result.UNSPECIFIED, ended, second._replace(log_length=2))
+        found = await box.steps(task)
+        assert [(row.status, row.log_index, row.log_length) for row in found] == [
+            (Status.SUCCESS, 2, 3), (Status.RUNNING, 5, 2),
+        ]  # fmt: skip
+        assert found[0].stopped_us == 1_700_000_009 * S
+
+    in_box(body)

@@ -43,7 +43,6 @@ LONG: dict[str, tuple[dict[str, str], bytes]] = {
     "version zero": ({}, b""),
     "other version": ({}, OTHER_VERSION),
     "JSON": ({"Content-Type": "application/json"}, b'{"tasksVersion":"1"}'),
-    "request key": ({"x-runner-request-key": "k"}, IDLE),
     "wrong token": ({"x-runner-token": "no"}, IDLE),
     "unknown runner": ({"x-runner-uuid": "no"}, IDLE),
     "undecodable": ({}, b"\xff\xff"),
@@ -143,6 +142,13 @@ def test_idle_poll_leaves_the_same_behind(case: str, profile: str) -> None:
 def test_any_other_poll_goes_the_long_way(case: str) -> None:
     headers, body = LONG[case]
     assert same_after(headers, body) == 1
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_request_key_matters_only_where_the_profile_knows_it(profile: str) -> None:
+    known = PROFILES[profile]
+    is_long = known.request_key or not known.has_tasks_version
+    assert same_after({"x-runner-request-key": "k"}, IDLE, profile=profile) == is_long
 
 
 def test_poll_in_pieces_goes_the_long_way_whole() -> None:
