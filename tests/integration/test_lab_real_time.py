@@ -39,7 +39,7 @@ WITHIN_S = 120.0
 quiet_machine = pytest.mark.skipif(
     not IS_FULL, reason="compares real time with virtual time, which a busy machine spoils; `make lab-test` runs it"
 )
-ATTEMPTS = 2
+ATTEMPTS = 2 if IS_FULL else 1
 
 
 def lab(*arguments: str) -> "subprocess.Popen[str]":
@@ -104,12 +104,17 @@ def test_both_modes_agree_on_rates_within_15_per_cent(modes: Modes, strategy: st
     assert modes["real"][strategy]["tasks"]["assigned"] == modes["virtual"][strategy]["tasks"]["assigned"] == 60
 
 
-@quiet_machine
-def test_twenty_real_runners_save_what_virtual_ones_save(modes: Modes) -> None:
+def test_twenty_real_runners_need_a_third_of_the_requests(modes: Modes) -> None:
     real, virtual = saving(modes["real"]), saving(modes["virtual"])
     print(f"single / fixed: real {real:.3f}, virtual {virtual:.3f}")
-    assert real == near(virtual)
+    # Both fleets ran side by side, so a busy machine slows both; each figure alone needs a quiet one.
     assert real < 0.35
+    assert virtual < 0.35
+
+
+@quiet_machine
+def test_twenty_real_runners_save_what_virtual_ones_save(modes: Modes) -> None:
+    assert saving(modes["real"]) == near(saving(modes["virtual"]))
 
 
 @quiet_machine

@@ -4,9 +4,9 @@ Owns identity, limits and what is found out about the server's family; the codec
 the transport's. Every method raises `RpcError` when there is no answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from google.protobuf.message import Message
 
@@ -170,7 +170,7 @@ class RunnerClient:
     ) -> int:
         """Send rows, the first of which has the absolute number ``index``; return the server's ack index."""
         request = write_rows(task_id, index, rows, no_more=no_more)
-        answer = await self._report(names.UPDATE_LOG, request, pb.UpdateLogResponse(), limits)
+        answer, _ = await self._report(names.UPDATE_LOG, request, pb.UpdateLogResponse(), limits)
         return answer.ack_index
 
     async def update_task(
@@ -185,25 +185,28 @@ class RunnerClient:
             writer: the task's own.
         """
         request = writer.write(report, outputs)
-        answer = await self._report(names.UPDATE_TASK, request, pb.UpdateTaskResponse(), limits)
+        answer, _ = await self._report(names.UPDATE_TASK, request, pb.UpdateTaskResponse(), limits)
         return StateAnswer(read_result(answer.state.result), tuple(answer.sent_outputs))
 
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.close()
 
-    async def _report(self, method: str, request: Message, answer: A, limits: ReportLimits) -> A:
+    # Plain functions, because every call passes here and a coroutine less is felt.
+
+    def _report(
+        self, method: str, request: Message, answer: A, limits: ReportLimits
+    ) -> Coroutine[Any, Any, tuple[A, Mapping[str, str]]]:
         # Forgejo's runner reports without a deadline, Gitea's within that of the job.
-        announce_s = None if self.family is Family.FORGEJO else limits.announce_s
-        headers = self._headers(announce_s=announce_s)
-        filled, _ = await self._call(method, request, answer, headers, limit_s=limits.call_s)
-        return filled
+        announce_s = None if self._finder.assumed is Family.FORGEJO else limits.announce_s
+        headers = request_headers(self._identity, announce_s=announce_s)
+        return self._call(method, request, answer, headers, limit_s=limits.call_s)
 
     def _headers(self, *, announce_s: float | None = None) -> dict[str, str]:
         return request_headers(self._identity, announce_s=announce_s)
 
-    async def _call(
+    def _call(
         self, method: str, request: Message, answer: A, headers: Mapping[str, str], *, limit_s: float = CALL_LIMIT_S
-    ) -> tuple[A, Mapping[str, str]]:
+    ) -> Coroutine[Any, Any, tuple[A, Mapping[str, str]]]:
         path = names.method_path(names.RUNNER_SERVICE, method)
-        return await call(self._transport, path, request, answer, headers=headers, limit_s=limit_s)
+        return call(self._transport, path, request, answer, headers=headers, limit_s=limit_s)

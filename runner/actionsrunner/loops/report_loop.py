@@ -180,14 +180,14 @@ class ReportLoop(Generic[S]):
             case _:
                 raise AssertionError(f"{command} must be the last command of its step")
 
-    async def _act(self, command: ReportCommand) -> ReportEvent:
+    def _act(self, command: ReportCommand) -> Coroutine[Any, Any, ReportEvent]:
         match command:
             case Wait():
-                return await self._wait(command)
+                return self._wait(command)
             case SendLog():
-                return await self._send_log(command)
+                return self._send_log(command)
             case SendState():
-                return await self._send_state(command)
+                return self._send_state(command)
             case _:
                 raise AssertionError(f"{command} must not be the last command of its step")
 
@@ -208,7 +208,7 @@ class ReportLoop(Generic[S]):
             self._task_id, command.index, rows, no_more=no_more, limits=self._limits(command.limit_us)
         )
         try:
-            ack_index = await self._settle(call, command.settle_us)
+            ack_index = await (call if command.settle_us is None else self._settle(call, command.settle_us))
         except RpcError as error:
             self._failed(error)
             if error.failure is Failure.TOO_LARGE:
@@ -229,7 +229,7 @@ class ReportLoop(Generic[S]):
         report = self._state.report(final=command.final)
         call = self._client.update_task(report, outputs, limits=self._limits(command.limit_us), writer=self._writer)
         try:
-            answer = await self._settle(call, command.settle_us)
+            answer = await (call if command.settle_us is None else self._settle(call, command.settle_us))
         except RpcError as error:
             self._failed(error)
             return StateFailed(self._seen(), error.failure)
@@ -238,10 +238,8 @@ class ReportLoop(Generic[S]):
             self._outputs.pop(key, None)
         return StateAnswered(self._seen(), answer.result)
 
-    async def _settle(self, call: Coroutine[Any, Any, T], settle_us: int | None) -> T:
+    async def _settle(self, call: Coroutine[Any, Any, T], settle_us: int) -> T:
         """Await ``call``, but at most ``settle_us`` longer than the job runs."""
-        if settle_us is None:
-            return await call
         try:
             async with asyncio.timeout(None) as self._in_flight:
                 self._settle_us = settle_us
@@ -270,16 +268,10 @@ class ReportLoop(Generic[S]):
         left_us = self._job_end_us - self._clock.now_us()
         # Once the job has been interrupted its own time no longer counts, only that of the closing call.
         announce_us = limit_us if self._interrupted or left_us <= 0 else left_us
-        return ReportLimits(call_s=limit_us / 1e6, announce_s=announce_us / 1e6)
+        return ReportLimits(limit_us / 1e6, announce_us / 1e6)
 
     def _seen(self) -> Seen:
-        return Seen(
-            rows=self._rows.total,
-            moves=self._moves,
-            outputs_waiting=bool(self._outputs),
-            interrupted=self._interrupted,
-            ended=self._ended.is_set(),
-        )
+        return Seen(self._rows.total, self._moves, bool(self._outputs), self._interrupted, self._ended.is_set())
 
     def _append(self, line: str) -> None:
         total = self._rows.append(Row(self._now_us(), line))

@@ -143,6 +143,10 @@ class Journal:
         """Start the record of one call; it is visible to readers at once."""
         self.opened_total += 1
         entry = Entry(self.opened_total, at_us, opened_s)
+        if not self._entries_max:
+            entry.is_kept = False
+            self.evicted_total += 1
+            return entry
         self._ring.append(entry)
         if len(self._ring) > self._entries_max:
             self._evict()

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from actionsrunner.embedding import DeadlinePassed, RawAnswer, TransportError
+from actionswire import headers as names
 from mockgitea.lab.network import ConnectionEnded, ConnectionRefused, ConnectionReset, Network, Pool
 from mockgitea.lab.port import LabPort
 from mockgitea.transport.asgi import App, Event
@@ -72,7 +73,8 @@ class AsgiTransport:
         if not network.is_instant:
             await network.pass_half()
         one = _Call(body)
-        answer = await _serve(self._app, path, headers, one)
+        await self._app(_scope(one, path, headers), one.receive, one.send)
+        answer = one.answer()
         if not network.is_instant:
             await network.pass_half()
         if not one.has_extra:  # a client throws a connection away that brings what it did not ask for
@@ -134,31 +136,36 @@ async def call(app: App, path: str, headers: Mapping[str, str], body: bytes, *, 
         ConnectionEnded: a fault closed it in an orderly way.
         zlib.error: a fault broke a compressed answer.
     """
-    return await _serve(app, path, headers, _Call(body), verb)
+    one = _Call(body)
+    await app(_scope(one, path, headers, verb), one.receive, one.send)
+    return one.answer()
 
 
-async def _serve(app: App, path: str, headers: Mapping[str, str], one: "_Call", verb: str = "POST") -> RawAnswer:
-    scope = {
+def _scope(one: "_Call", path: str, headers: Mapping[str, str], verb: str = "POST") -> dict[str, Any]:
+    return {
         **_SCOPE,
         "method": verb,
         "path": path,
         "raw_path": path.encode("latin-1"),
-        "headers": [_sent_field(name, value) for name, value in headers.items()],
+        "headers": list(map(_sent_field, headers.items())),
         PEER_KEY: one,
     }
-    await app(scope, one.receive, one.send)
-    if one.end is not None:
-        raise one.end
-    found = _read_fields(tuple(one.headers))
-    answer = one.body if one.more is None else b"".join([one.body, *one.more])
-    if found.get("content-encoding") == "gzip":
-        answer = zlib.decompress(answer, wbits=_GZIP_WBITS)
-    return RawAnswer(one.status, found, answer)
 
 
-@functools.lru_cache(maxsize=_FIELDS_MAX)
-def _sent_field(name: str, value: str) -> tuple[bytes, bytes]:
-    return name.encode("latin-1"), value.encode("latin-1")
+class _SentFields(dict[tuple[str, str], tuple[bytes, bytes]]):
+    """Header fields as bytes, each pair encoded once."""
+
+    def __missing__(self, field: tuple[str, str]) -> tuple[bytes, bytes]:
+        name, value = field
+        encoded = name.encode("latin-1"), value.encode("latin-1")
+        if name != names.CONNECT_TIMEOUT_MS:  # each call has its own
+            if len(self) >= _FIELDS_MAX:
+                self.clear()
+            self[field] = encoded
+        return encoded
+
+
+_sent_field: Final = _SentFields().__getitem__
 
 
 @functools.lru_cache(maxsize=_FIELDS_MAX)
@@ -193,6 +200,16 @@ class _Call:
 
     def forget_date(self) -> None:
         """Do nothing: the model adds no Date."""
+
+    def answer(self) -> RawAnswer:
+        """Return what was sent, decompressed; see `call` for what it raises."""
+        if self.end is not None:
+            raise self.end
+        found = _read_fields(tuple(self.headers))
+        body = self.body if self.more is None else b"".join([self.body, *self.more])
+        if found.get("content-encoding") == "gzip":
+            body = zlib.decompress(body, wbits=_GZIP_WBITS)
+        return RawAnswer(self.status, found, body)
 
     async def receive(self) -> Event:
         request, self._request = self._request, None

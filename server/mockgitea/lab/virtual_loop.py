@@ -6,6 +6,7 @@ of runners or servers.
 """
 
 import asyncio
+import contextvars
 import heapq
 import selectors
 import threading
@@ -19,7 +20,7 @@ TURNS_MAX: Final = 1_000_000
 _SWEEP_MIN: Final = 1_000
 """Cancelled timers that may lie in the queue before they are swept out, once they are more than half of it."""
 
-_Timer = tuple[int, int, asyncio.TimerHandle]
+_Due = tuple[int, int, asyncio.TimerHandle]
 """When, in microseconds; a running number, so that equal instants keep their order; what to call."""
 
 
@@ -35,6 +36,40 @@ class RealWorldRefused(RuntimeError):
     """Something asked for a socket, a process or another thread, none of which exists in virtual time."""
 
 
+class _Handle(asyncio.Handle):
+    """A callback for the next turn, made without asyncio's question whether somebody debugs."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: asyncio.AbstractEventLoop,
+        context: contextvars.Context | None,
+    ) -> None:
+        self._callback = callback
+        self._args = args
+        self._loop = loop
+        self._context = context if context is not None else contextvars.copy_context()
+        self._cancelled = False
+        self._source_traceback = None
+        self._repr = None
+
+
+class _Timer(asyncio.TimerHandle):
+    """A callback for a later instant, likewise."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, when: float, callback: Callable[..., object], args: tuple[Any, ...], loop: "VirtualLoop", context: Any
+    ) -> None:
+        _Handle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]  # only the slots of the base matter
+        self._when = when
+        self._scheduled = True
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """Use it as ``asyncio.Runner(loop_factory=VirtualLoop)``.
 
@@ -48,7 +83,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._turns = 0
         self._turns_max = turns_max
         self._home = threading.get_ident()
-        self._timers: list[_Timer] = []
+        self._timers: list[_Due] = []
         self._timers_made = 0
         self._timers_cancelled = 0
         super().__init__(_NoSelector())
@@ -84,7 +119,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Schedule ``callback`` for the next turn, without the base's questions about threads and debugging."""
         if self._closed:  # type: ignore[attr-defined]  # of the base
             self._check_closed()  # type: ignore[attr-defined]  # of the base
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = _Handle(callback, args, self, context)
         self._ready.append(handle)  # type: ignore[attr-defined]  # of the base
         return handle
 
@@ -92,8 +127,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
     ) -> asyncio.TimerHandle:
         """Schedule ``callback`` for the microsecond nearest to ``when``."""
-        timer = asyncio.TimerHandle(when, callback, args, self, context)
-        timer._scheduled = True  # type: ignore[attr-defined]  # of asyncio's timers
+        timer = _Timer(when, callback, args, self, context)
         self._timers_made += 1
         heapq.heappush(self._timers, (round(when * 1e6), self._timers_made, timer))
         return timer
@@ -134,8 +168,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 ready.append(timer)
         for _ in range(len(ready)):
             handle = ready.popleft()
-            if not handle._cancelled:
-                handle._run()
+            if handle._cancelled:
+                continue
+            try:  # as asyncio's handles do it, without a frame of their own
+                handle._context.run(handle._callback, *handle._args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                self._failed(handle, error)
+
+    def _failed(self, handle: asyncio.Handle, error: BaseException) -> None:
+        self.call_exception_handler(
+            {"message": f"Exception in callback {handle._callback!r}", "exception": error, "handle": handle}  # type: ignore[attr-defined]  # of asyncio's handles
+        )
 
     def _jump(self) -> int:
         """Go to the next timer that is not cancelled and return its time."""

@@ -5,7 +5,7 @@ Works on one open connection and on whatever thread calls it; knows neither queu
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -30,7 +30,7 @@ class Work:
     is_read: bool
     result: Any = None
     error: Exception | None = None
-    callbacks: list[Callable[[], None]] = field(default_factory=list)
+    callbacks: Sequence[Callable[[], None]] = ()
 
 
 class _BatchSpoiled(Exception):
@@ -42,7 +42,7 @@ def run_writes(conn: Connection, works: Sequence[Work], subscribers: Subscribers
     if len(works) > 1 and _run_together(conn, works, subscribers):
         return
     for work in works:
-        _run_alone(conn, work, subscribers)
+        run_write(conn, work, subscribers)
 
 
 def run_read(conn: Connection, work: Work) -> None:
@@ -76,7 +76,7 @@ def _run_together(conn: Connection, works: Sequence[Work], subscribers: Subscrib
     except Exception as error:  # noqa: BLE001,RUF100 - the intents run again alone, where each error finds its caller
         log.debug("store_batch_rerun", intents=len(works), reason=type(error).__name__)
         for work in works:
-            work.result, work.error, work.callbacks = None, None, []
+            work.result, work.error, work.callbacks = None, None, ()
         return False
     return True
 
@@ -93,16 +93,17 @@ def _attempt(conn: Connection, driver: sqlite3.Connection, work: Work, subscribe
         work.error = refusal
 
 
-def _run_alone(conn: Connection, work: Work, subscribers: Subscribers) -> None:
-    work.result, work.error, work.callbacks = None, None, []
+def run_write(conn: Connection, work: Work, subscribers: Subscribers) -> None:
+    """Run one intent in a transaction of its own; see `run_writes`."""
     tx = Tx(conn, work.now_us, subscribers)
+    driver = tx.driver
     try:
-        tx.driver.execute("BEGIN IMMEDIATE")
+        driver.execute("BEGIN IMMEDIATE")
         try:
             work.result = work.call(tx)
-            _commit(conn, tx.driver)
+            _commit(conn, driver)
         except BaseException:
-            _roll_back(conn, tx.driver)
+            _roll_back(conn, driver)
             raise
         work.callbacks = tx.callbacks
     except (SQLAlchemyError, sqlite3.Error) as error:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from mockgitea.clock import Clock
 from mockgitea.core.errors import ServerFault
-from mockgitea.storage.batch import Work, run_read, run_writes
+from mockgitea.storage.batch import Work, run_read, run_write, run_writes
 from mockgitea.storage.database import DatabaseFile, open_schema
 from mockgitea.storage.interface import Tx
 from mockgitea.storage.lanes import InlineLane, Lane, StoreFigures, ThreadLane
@@ -114,7 +114,7 @@ class SqlStore:
 
     def _lane(self, name: str, opener: Callable[[], Connection]) -> "Lane":
         if self._inline:
-            return InlineLane(opener, self._run)
+            return InlineLane(opener, self._run_one)
         return ThreadLane(opener, self._run, name=name, limit=self._limit, wait_s=self._wait_s)
 
     def _open_writer(self) -> Connection:
@@ -124,10 +124,13 @@ class SqlStore:
     def _open_reader(self) -> Connection:
         return self._file.engine(role="reader").connect()
 
+    def _run_one(self, conn: Connection, work: Work) -> None:
+        if work.is_read:
+            run_read(conn, work)
+        else:
+            run_write(conn, work, self._subscribers)
+
     def _run(self, conn: Connection, works: list[Work]) -> None:
-        if len(works) == 1 and not works[0].is_read:
-            run_writes(conn, works, self._subscribers)
-            return
         run_writes(conn, [work for work in works if not work.is_read], self._subscribers)
         for work in works:
             if work.is_read:

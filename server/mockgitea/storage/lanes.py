@@ -41,9 +41,8 @@ class StoreFigures:
 class Lane:
     """One connection and what runs on it, in order."""
 
-    def __init__(self, opener: Callable[[], Connection], run: Callable[[Connection, list[Work]], None]) -> None:
+    def __init__(self, opener: Callable[[], Connection]) -> None:
         self._opener = opener
-        self._run = run
         self._waiting = 0
         self._batches = 0
         self._calls = 0
@@ -78,11 +77,15 @@ class InlineLane(Lane):
 
     _conn: Connection
 
+    def __init__(self, opener: Callable[[], Connection], run: Callable[[Connection, Work], None]) -> None:
+        super().__init__(opener)
+        self._run = run
+
     async def start(self) -> None:
         self._conn = self._opener()
 
     async def ask(self, work: Work) -> Any:  # noqa: ANN401,RUF100 - typed by the store
-        self._run(self._conn, [work])
+        self._run(self._conn, work)
         self._count(1, 0)
         if work.callbacks:
             _run_callbacks(work)
@@ -106,7 +109,8 @@ class ThreadLane(Lane):
         limit: int,
         wait_s: float,
     ) -> None:
-        super().__init__(opener, run)
+        super().__init__(opener)
+        self._run = run
         self._name = name
         self._wait_s = wait_s
         self._places = asyncio.Semaphore(limit)

@@ -32,7 +32,7 @@ RUNNER_GZIP_FROM_BYTES: Final = 1024
 
 REPORTS_KEPT_MAX: Final = 2_000
 REPORT_KEPT_BYTES_MAX: Final = 1024
-"""Of so many UpdateTasks, none longer than this, what they said is remembered by their bytes."""
+"""Of so many tasks the last UpdateTask is remembered, unless it was longer than this, with what it said."""
 
 _UUID: Final = headers.RUNNER_UUID.encode()
 _TOKEN: Final = headers.RUNNER_TOKEN.encode()
@@ -152,8 +152,8 @@ class RunnerMethods:
             Method.UPDATE_TASK: self._update_task,
             Method.UPDATE_LOG: self._update_log,
         }
-        self._reports: dict[bytes, TaskReport] = {}
-        """What the bodies of recent binary UpdateTasks said."""
+        self._reports: dict[int, tuple[bytes, TaskReport]] = {}
+        """By task, the body of its last binary UpdateTask and what it said."""
         self._empty = (0, Reply(pb.FetchTaskResponse(), Outcome.EMPTY))
         extra = (headers.CAPABILITIES.encode(), self._profile.capabilities_header.encode())
         self._declare_headers = (extra,) if self._profile.capabilities_header else ()
@@ -288,14 +288,16 @@ class RunnerMethods:
 
     def _report(self, request: pb.UpdateTaskRequest, body: bytes) -> TaskReport:
         """Read the state; a heartbeat often has the bytes of the last one, and reading them costs more than looking."""
-        known = self._reports.get(body) if body else None
-        if known is None:
-            known = convert.task_report(request.state)
-            if 0 < len(body) <= REPORT_KEPT_BYTES_MAX:
-                if len(self._reports) >= REPORTS_KEPT_MAX:
-                    self._reports.clear()
-                self._reports[body] = known
-        return known
+        task_id: int = request.state.id
+        last = self._reports.get(task_id)
+        if last is not None and body and last[0] == body:
+            return last[1]
+        report = convert.task_report(request.state)
+        if 0 < len(body) <= REPORT_KEPT_BYTES_MAX:
+            if last is None and len(self._reports) >= REPORTS_KEPT_MAX:
+                self._reports.clear()
+            self._reports[task_id] = body, report
+        return report
 
     async def _update_log(self, request: pb.UpdateLogRequest, record: "RunnerRecord", _: Caller) -> Reply:
         held = await self._services.logs.append(

@@ -3,6 +3,7 @@
 Source: docs/protocol.md, "Transport".
 """
 
+import functools
 from typing import Final
 
 MOUNT_PREFIX: Final = "/api/actions"
@@ -37,6 +38,7 @@ UPDATE_LOG: Final = "UpdateLog"
 RUNNER_METHODS: Final = (REGISTER, DECLARE, FETCH_TASK, FETCH_SINGLE_TASK, UPDATE_TASK, UPDATE_LOG)
 
 
+@functools.cache
 def method_path(service: str, method: str) -> str:
     """Return the path of a method below the instance URL, mount prefix included."""
     return f"{MOUNT_PREFIX}/{service}/{method}"
