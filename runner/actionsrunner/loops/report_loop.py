@@ -78,6 +78,7 @@ class ReportLoop(Generic[S]):
 
     def __init__(self, task_id: int, parts: ReportParts[S], masker: Masker, on_stop: Callable[[StopJob], None]) -> None:
         self._task_id = task_id
+        self._log = log.bind(task_id=task_id)
         self._client = parts.client
         self._clock = parts.clock
         self._strategy = parts.strategy
@@ -176,7 +177,7 @@ class ReportLoop(Generic[S]):
             case StopJob():
                 self._on_stop(command)
             case Tell():
-                log.error(command.trouble, detail=_TROUBLE_TEXT[command.trouble], rows=self._rows.total)
+                self._log.error(command.trouble, detail=_TROUBLE_TEXT[command.trouble], rows=self._rows.total)
             case _:
                 raise AssertionError(f"{command} must be the last command of its step")
 
@@ -222,7 +223,9 @@ class ReportLoop(Generic[S]):
         self._call_bytes_max = max(1, sum(map(row_bytes, refused)) // 2)
         if len(refused) == 1:
             self._rows.cut_oldest(self._call_bytes_max)
-        log.warning("log_call_too_large", rows=len(refused), bytes_max=self._call_bytes_max, cut=len(refused) == 1)
+        self._log.warning(
+            "log_call_too_large", rows=len(refused), bytes_max=self._call_bytes_max, cut=len(refused) == 1
+        )
 
     async def _send_state(self, command: SendState) -> ReportEvent:
         outputs = dict(self._outputs)
@@ -294,9 +297,9 @@ class ReportLoop(Generic[S]):
     def _failed(self, error: RpcError) -> None:
         self._outage += 1
         if self._outage == 1:
-            log.warning("report_failed", method=error.method, code=error.code, error=error.message)
+            self._log.warning("report_failed", method=error.method, code=error.code, error=error.message)
 
     def _succeeded(self) -> None:
         if self._outage:
-            log.info("report_recovered", failed_calls=self._outage)
+            self._log.info("report_recovered", failed_calls=self._outage)
         self._outage = 0

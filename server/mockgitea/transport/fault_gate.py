@@ -153,6 +153,16 @@ class FaultGate:
         await self._http.serve(serve, scope, receive, send, entry)
         self._changed()
 
+    async def swallows(self, scope: Scope, receive: Receive, entry: Entry) -> bool:
+        """Keep back the answer of an HTTP call that came in before anything was in force, while a black hole is open.
+
+        A fetch that waits for work may be older than every rule. Returns once the window ends or the caller leaves.
+
+        Returns:
+            True when the answer is lost; the entry then says how the call ended. False when it may leave.
+        """
+        return entry not in self._verdicts.open and await self._http.swallows(scope, receive, entry)
+
     async def enter(
         self,
         entry: Entry,
@@ -176,6 +186,24 @@ class FaultGate:
                 raise wire_error(hit.fault)
             await self._http.suffer(passage, hit)
         self._changed()
+
+    async def exit(
+        self, entry: Entry, headers: Sequence[tuple[bytes, bytes]], until_gone: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Let the answer of one gRPC call out, unless a black hole is open, whenever the call came in.
+
+        Raises:
+            WireError: the window has ended; the answer is lost.
+        """
+        window = self.downtimes.current(self._verdicts.now_us())
+        if window is None or window.downtime.kind is not DownKind.BLACK_HOLE:
+            return
+        passage = self._verdicts.open.get(entry)
+        if passage is None:
+            call = call_of(entry, headers, self._server.runner(uuid_in(headers)), body=b"", transport=Transport.GRPC)
+            passage = Passage(entry, call, until_gone, None)
+        await self._verdicts.black_hole(passage, window)
+        raise WireError(Code.UNAVAILABLE, "the server is down", outcome=Outcome.DROPPED)
 
     def leave(self, entry: Entry) -> None:
         """Forget one gRPC call."""

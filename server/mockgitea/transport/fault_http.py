@@ -71,6 +71,17 @@ class HttpFaults:
             del self._verdicts.open[entry]
         _note_end(passage)
 
+    async def swallows(self, scope: Scope, receive: Receive, entry: Entry) -> bool:
+        """Keep back the answer of a call that did not come through here; see `FaultGate.swallows`."""
+        window = self._verdicts.downtimes.current(self._verdicts.now_us())
+        if window is None or window.downtime.kind is not DownKind.BLACK_HOLE:
+            return False
+        call = call_of(entry, scope["headers"], self._server.runner(uuid_in(scope["headers"])), body=b"")
+        passage = Passage(entry, call, Inbox(receive).until_gone, self._connections.find(scope))
+        await self._verdicts.black_hole(passage, window)
+        _note_end(passage)
+        return True
+
     async def after_work(self, passage: Passage) -> None:
         """Decide what happens after the work, and wait as long as it says."""
         if passage.after_is_decided:

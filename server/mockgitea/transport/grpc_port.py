@@ -133,6 +133,8 @@ class GrpcPort:
             # a claim looks at `gone` when it is done.
             gone.set()
             raise
+        if self._faults.is_active:
+            await self._faults.exit(entry, caller.headers, gone.wait)
         if isinstance(result, WireError):
             raise result
         if result.headers:

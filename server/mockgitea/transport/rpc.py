@@ -80,6 +80,8 @@ class RunnerRpc:
             answer = connect.failure(error)
         except CallerGone:
             return
+        if self._faults.is_active and await self._faults.swallows(scope, receive, entry):
+            return
         status, headers, body = answer
         entry.status = status
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -8,6 +8,7 @@ from actionswire.gen.runner.v1 import runner_pb2 as pb
 from eventually import eventually
 from faultcase import FaultCase, end_of, is_silent
 from rawhttp import Connection
+from serverproc import BASE, PROTO, RUNNER_SERVICE, VERSION
 
 FOR_LONG = 3600
 
@@ -109,6 +110,23 @@ def test_black_hole_leaves_calls_undone_and_loses_answers_in_progress(mock: Faul
             assert is_silent(late)
             mock.advance(FOR_LONG)
             assert (end_of(early), end_of(late)) == ("rst", "rst")
+    assert mock.control("GET", f"/tasks/{task_id}")["log_rows"] == 1
+
+
+def test_black_hole_loses_the_answer_of_a_call_older_than_every_rule(mock: FaultCase) -> None:
+    runner, task_id, _ = mock.running_task()
+    body = mock.rows_request(task_id, "a").SerializeToString()
+    with mock.connect() as slow:
+        head = [PROTO, VERSION, *runner.headers, ("content-length", str(len(body)))]
+        slow.send("POST", f"{BASE}/{RUNNER_SERVICE}/UpdateLog", head, body[:3])
+        eventually(lambda: mock.entries("UpdateLog"))
+        mock.downtime("black-hole")
+        slow.socket.sendall(body[3:])
+        eventually(lambda: mock.entries("UpdateLog")[0]["fault"] == "d")
+        assert is_silent(slow)
+        mock.heal()
+        assert end_of(slow) == "rst"
+    assert mock.last("UpdateLog", "dropped")["status"] == 0, "no answer left"
     assert mock.control("GET", f"/tasks/{task_id}")["log_rows"] == 1
 
 

@@ -102,6 +102,19 @@ def test_a_black_hole_hangs(mock: FaultCase, stubs: Stubs) -> None:
     assert mock.last("Ping", "abandoned")["fault"] == "d"
 
 
+def test_a_black_hole_loses_answers_in_progress(mock: FaultCase, stubs: Stubs) -> None:
+    mock.fault("hold", stage="after")
+    waiting = stubs.ping.future(REQUEST)
+    eventually(lambda: [one for one in mock.entries("Ping") if one["fault"] == "f"])
+    mock.downtime("black-hole")
+    mock.control("POST", "/faults/f/release")
+    eventually(lambda: mock.entries("Ping")[-1]["fault"] == "f, d")
+    assert not waiting.done()
+    mock.heal()
+    assert code_of(lambda: waiting.result(20)) == ("UNAVAILABLE", "the server is down")
+    mock.last("Ping", "dropped")
+
+
 @pytest.mark.parametrize("kind", [kind for kind, facts in KINDS.items() if not facts.on_grpc])
 def test_a_kind_that_cannot_act_there_is_refused_with_the_reason(mock: FaultCase, kind: str) -> None:
     extra = {"wrong-ack": {"rows": 1}, "clock-skew": {"skew_s": 1}}.get(kind, {})
