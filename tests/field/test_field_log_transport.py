@@ -145,7 +145,7 @@ def test_f067_flood_against_a_slow_server_loses_no_row_in_the_middle(tmp_path: P
         async with RawServer() as server:
 
             async def slowly(call: Call) -> object:
-                await asyncio.sleep(0.05)  # how slow the server is
+                await asyncio.sleep(0.05)  # latency of a played server
                 return server.default(call)
 
             server.always("UpdateLog", slowly)  # type: ignore[arg-type]  # an awaitable answer

@@ -38,7 +38,7 @@ class FakeServer:
         method = path.rpartition("/")[2]
         request = getattr(pb, f"{method}Request").FromString(body)
         self.calls.append((asyncio.get_running_loop().time(), method, request))
-        await asyncio.sleep(min(self.rtt_s, deadline_s))  # poll interval: virtual time only
+        await asyncio.sleep(min(self.rtt_s, deadline_s))  # latency of a played server
         if self.rtt_s > deadline_s:
             raise DeadlinePassed("too slow")
         if self.down:
