@@ -39,8 +39,6 @@ PLANS: dict[str, tuple[str, ...]] = {
     "silent": MAIN,
     "connections": ("fixed", "fixed-tuned", "current", "current-two-idle"),
 }
-FULL: dict[str, Adjusted] = {"outage-running": Adjusted(runners=5)}
-"""Presets that even the whole run scales down: the storm sends thousands of rows again with every row."""
 QUICK: dict[str, Adjusted] = {
     "headline": Adjusted(runners=10, duration_s=300),
     "capacity-60": Adjusted(duration_s=300),
@@ -58,7 +56,7 @@ COLUMNS = ("total_per_s", "fetches_per_s", "reduction", "rows_p95", "steps_visib
 
 def scenario_of(name: str, strategy: str, *, is_quick: bool) -> Scenario:
     """Return a preset in the wanted size under one strategy."""
-    size = (QUICK if is_quick else FULL).get(name, Adjusted())
+    size = QUICK.get(name, Adjusted()) if is_quick else Adjusted()
     return Adjusted((strategy,), runners=size.runners, duration_s=size.duration_s).apply(read_preset(name))
 
 
