@@ -30,6 +30,7 @@ from actionsrunner.loops.poll_loop import PollLoop
 from actionsrunner.loops.registering import CAPABILITIES, label_names
 from actionsrunner.loops.report_loop import ReportParts
 from actionsrunner.loops.shutdown import ShutdownRequests, leave_in_order
+from actionsrunner.loops.summaries import SummarySender
 from actionsrunner.loops.supervise import Supervisor, bounded
 from actionsrunner.loops.task_run import Job, TaskRunner
 from actionsrunner.strategies import configured, poll_strategy, pool_limits, report_strategy
@@ -168,7 +169,9 @@ async def run_daemon(
         memory_bytes_max=MEMORY_BYTES_MAX,
         job_limit_us=setup.config.micros("runner.timeout"),
     )
-    tasks = TaskRunner(setup.job or build_job(setup, client), parts, hidden=setup.hidden)
+    tasks = TaskRunner(
+        setup.job or build_job(setup, client), parts, hidden=setup.hidden, summaries=SummarySender(client, clock)
+    )
     poll = PollLoop(
         client,
         clock,

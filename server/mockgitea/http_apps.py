@@ -16,6 +16,7 @@ from mockgitea.transport.control.page_guard import PageGuard
 from mockgitea.transport.control.router import build_control
 from mockgitea.transport.health import build_health
 from mockgitea.transport.rest.router import build_rest
+from mockgitea.transport.summaries import build_summaries
 from mockgitea.transport.web import build_web
 from mockgitea.ui.pages import build_pages
 
@@ -32,6 +33,7 @@ def build_web_app(services: Services) -> FastAPI:
     """Build what the runner port serves outside the RPC prefix: REST v1 and the web pages."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(build_rest(services))
+    app.include_router(build_summaries(services))
     app.include_router(build_web(services))
 
     async def plain(_: Request, error: Exception) -> Response:

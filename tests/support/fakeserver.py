@@ -34,7 +34,7 @@ class FakeServer:
         self.rtt_s = rtt_s
         self.down = False
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
+    async def send(self, verb: str, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
         method = path.rpartition("/")[2]
         request = getattr(pb, f"{method}Request").FromString(body)
         self.calls.append((asyncio.get_running_loop().time(), method, request))

@@ -50,11 +50,11 @@ class Wire:
         self._clock = clock
         self._log = log
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
+    async def send(self, verb: str, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
         began_us = self._clock.now_us()
         status, answer, error = 0, b"", "given up"
         try:
-            raw = await self._inner.post(path, headers, body, deadline_s)
+            raw = await self._inner.send(verb, path, headers, body, deadline_s)
         except TransportError as failure:
             error = str(failure)
             raise

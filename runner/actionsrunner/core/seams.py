@@ -72,9 +72,11 @@ class CancelSignal(Protocol):
 class JobOutcome:
     """How a job ended. ``last_words`` is an optional closing row; outputs went to the sink already.
 
+    ``summaries`` is the Markdown of each step that wrote one, by its 0-based index.
     ``clean_up`` is what the job leaves to be done once its result has been told, so that nobody waits for it.
     """
 
     result: Result
     last_words: str = ""
+    summaries: Mapping[int, str] = field(default_factory=dict)
     clean_up: Callable[[], Awaitable[None]] | None = field(default=None, compare=False)

@@ -10,14 +10,17 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from google.protobuf.message import Message
 
+from actionsrunner.core.failures import Failure
 from actionsrunner.core.family import Family, FamilyFinder
 from actionsrunner.core.rows import Row
 from actionsrunner.core.seams import TaskSpec
+from actionsrunner.core.summaries import SummaryPlace
 from actionsrunner.core.taskstate import TaskReport
-from actionsrunner.edge.connect import call, request_headers
+from actionsrunner.edge.connect import RpcError, call, request_headers, unanswered
 from actionsrunner.edge.messages import StateWriter, read_result, read_task, write_rows
-from actionsrunner.edge.transport import Transport
+from actionsrunner.edge.transport import DeadlinePassed, RawAnswer, Transport, TransportError
 from actionswire import headers as names
+from actionswire.codes import code_from_http
 from actionswire.gen.ping.v1 import ping_pb2
 from actionswire.gen.runner.v1 import runner_pb2 as pb
 from actionswire.result import Result
@@ -26,6 +29,9 @@ A = TypeVar("A", bound=Message)
 
 CALL_LIMIT_S: Final = 60.0
 """Longest any call may take, as in Gitea's runner since v3.2 and Forgejo's since 2025-11."""
+_SUMMARY: Final = "PUT summary"
+_TOO_MANY_REQUESTS: Final = 429
+_PLAIN_CHARS_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ class RunnerClient:
         self._transport = transport
         self._version = version
         self._finder = FamilyFinder(family)
+        self._announced: frozenset[str] = frozenset()
         self._identity = {"user-agent": f"actionsrunner/{version}"}
         if identity.uuid:
             self._identity[names.RUNNER_UUID] = identity.uuid
@@ -88,6 +95,11 @@ class RunnerClient:
     def family(self) -> Family:
         """The family of the server as far as it is known; Gitea until then."""
         return self._finder.assumed
+
+    @property
+    def takes_summaries(self) -> bool:
+        """Whether the server has announced that it takes job summaries."""
+        return names.JOB_SUMMARY in self._announced
 
     async def ping(self, data: str) -> str:
         """Return the server's greeting."""
@@ -134,7 +146,8 @@ class RunnerClient:
         answer, headers = await self._call(names.DECLARE, request, pb.DeclareResponse(), self._headers())
         announced = headers.get(names.CAPABILITIES.lower())
         self._finder.declared(announces_capabilities=announced is not None, ephemeral=answer.runner.ephemeral)
-        return frozenset(part.strip() for part in (announced or "").split(",") if part.strip())
+        self._announced = frozenset(part.strip() for part in (announced or "").split(",") if part.strip())
+        return self._announced
 
     async def fetch_task(self, *, tasks_version: int, free_slots: int, request_key: str, limit_s: float) -> Fetched:
         """Ask for work.
@@ -188,6 +201,25 @@ class RunnerClient:
         answer, _ = await self._report(names.UPDATE_TASK, request, pb.UpdateTaskResponse(), limits)
         return StateAnswer(read_result(answer.state.result), tuple(answer.sent_outputs))
 
+    async def put_summary(self, place: SummaryPlace, step: int, text: str, *, limit_s: float) -> None:
+        """Store the Markdown of a job's step in place of what is stored for it.
+
+        Source: docs/protocol.md, "Job summaries".
+        """
+        headers = {
+            "user-agent": self._identity["user-agent"],
+            "authorization": f"Bearer {place.token}",
+            "content-type": "text/markdown",
+            "accept-encoding": "gzip",
+        }
+        path = names.summary_path(run_id=place.run_id, job_id=place.job_id, step=step)
+        try:
+            raw = await self._transport.send("PUT", path, headers, text.encode("utf-8", "replace"), limit_s)
+        except (DeadlinePassed, TransportError) as error:
+            raise unanswered(_SUMMARY, error) from error
+        if raw.status != 200:
+            raise _not_stored(raw)
+
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.close()
@@ -210,3 +242,12 @@ class RunnerClient:
     ) -> Coroutine[Any, Any, tuple[A, Mapping[str, str]]]:
         path = names.method_path(names.RUNNER_SERVICE, method)
         return call(self._transport, path, request, answer, headers=headers, limit_s=limit_s)
+
+
+def _not_stored(raw: RawAnswer) -> RpcError:
+    """Return what an answer without success says; this service answers in plain text."""
+    transient = raw.status == _TOO_MANY_REQUESTS or raw.status >= 500
+    is_plain = raw.headers.get("content-type", "").startswith("text/plain")
+    said = f": {raw.body[:_PLAIN_CHARS_MAX].decode('utf-8', 'replace').strip()}" if is_plain and raw.body else ""
+    failure = Failure.RETRY if transient else Failure.REFUSED
+    return RpcError(_SUMMARY, failure, code_from_http(raw.status), f"HTTP {raw.status}{said}")

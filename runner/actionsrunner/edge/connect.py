@@ -73,11 +73,9 @@ async def call(
     """
     method = path.rpartition("/")[2]
     try:
-        raw = await transport.post(path, headers, request.SerializeToString(), limit_s)
-    except DeadlinePassed as error:
-        raise RpcError(method, Failure.DEADLINE, Code.DEADLINE_EXCEEDED, str(error)) from error
-    except TransportError as error:
-        raise RpcError(method, Failure.RETRY, Code.UNAVAILABLE, str(error)) from error
+        raw = await transport.send("POST", path, headers, request.SerializeToString(), limit_s)
+    except (DeadlinePassed, TransportError) as error:
+        raise unanswered(method, error) from error
     if raw.status != 200:
         raise _error(method, raw)
     _check_content_type(method, raw)
@@ -87,6 +85,13 @@ async def call(
     except DecodeError as error:
         raise RpcError(method, Failure.RETRY, Code.INVALID_ARGUMENT, f"undecodable answer: {error}") from error
     return answer, raw.headers
+
+
+def unanswered(method: str, error: DeadlinePassed | TransportError) -> RpcError:
+    """Return what it means that a call got no answer."""
+    if isinstance(error, DeadlinePassed):
+        return RpcError(method, Failure.DEADLINE, Code.DEADLINE_EXCEEDED, str(error))
+    return RpcError(method, Failure.RETRY, Code.UNAVAILABLE, str(error))
 
 
 def _check_content_type(method: str, raw: RawAnswer) -> None:

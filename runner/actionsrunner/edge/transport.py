@@ -1,4 +1,4 @@
-"""The bytes under the Connect codec: one POST. Knows nothing of messages, codes or runners.
+"""The bytes under the Connect codec: one request. Knows nothing of messages, codes or runners.
 
 `HttpxTransport` is the network; a laboratory may put anything else with the same method in its place.
 """
@@ -47,12 +47,13 @@ class PoolLimits:
 
 
 class Transport(Protocol):
-    """One POST to one server."""
+    """Requests to one server."""
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
+    async def send(self, verb: str, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
         """Send ``body`` and return the whole answer.
 
         Args:
+            verb: the HTTP method, in capitals.
             path: below the server's base URL, beginning with a slash.
             headers: all that the caller wants to say; the transport adds those of HTTP itself.
             body: may be empty.
@@ -87,10 +88,10 @@ class HttpxTransport:
             ),
         )
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
-        """Send ``body`` and return the whole answer; see `Transport.post`."""
+    async def send(self, verb: str, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
+        """Send ``body`` and return the whole answer; see `Transport.send`."""
         request = httpx.Request(
-            "POST",
+            verb,
             self._base_url + path,
             headers=dict(headers),
             content=body,

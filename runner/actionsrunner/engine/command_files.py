@@ -57,6 +57,13 @@ class CommandFiles:
         except CommandFileError as error:
             raise CommandFileError(f"invalid content of the file in $GITHUB_{suffix}: {error}") from error
 
+    def summary(self) -> str:
+        """Read the step's summary; raises `CommandFileError` when it is unreadable or too large."""
+        try:
+            return read_text(self.paths["STEP_SUMMARY"])
+        except CommandFileError as error:
+            raise CommandFileError(f"the file in $GITHUB_STEP_SUMMARY is not sent: {error}") from error
+
     def lines(self, suffix: str) -> list[str]:
         """Read the file as lines, blank ones left out.
 

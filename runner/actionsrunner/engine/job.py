@@ -186,7 +186,8 @@ class _Job:
         if interruption is not None and result is Result.FAILURE:
             self._rows.error(interruption.text)
         self._rows.closing(result)
-        return JobOutcome(result, interruption.text if interruption is not None and result is Result.CANCELLED else "")
+        last_words = interruption.text if interruption is not None and result is Result.CANCELLED else ""
+        return JobOutcome(result, last_words, job.summaries)
 
     def _hand_over_outputs(self, job: JobState) -> bool:
         """Evaluate and send the job's outputs; False when one of them cannot be evaluated."""

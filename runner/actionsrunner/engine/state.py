@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from actionsrunner.core.masking import Masker
 from actionsrunner.core.seams import TaskSpec
+from actionsrunner.core.summaries import SUMMARIES_BYTES_MAX, cut
 from actionsrunner.engine.directories import JobDirectories
 from actionsrunner.engine.environment import JobEnvironment
 from actionsrunner.engine.hashfiles import hash_files
@@ -34,6 +35,7 @@ class JobState:
     debug: bool
     status: Result = Result.SUCCESS
     steps: dict[str, Value] = field(default_factory=dict)
+    summaries: dict[int, str] = field(default_factory=dict)
 
     def scope(self, env: Mapping[str, str]) -> Scope:
         """Build the scope for a step or for what follows the last one.
@@ -63,6 +65,12 @@ class JobState:
 
     def _hash_files(self, patterns: Sequence[str]) -> str:
         return hash_files(self.directories.workspace, patterns)
+
+    def keep_summary(self, step: StepPlan, text: str) -> None:
+        """Keep what a step wrote into its summary, masked, as far as the job has room for it."""
+        room = SUMMARIES_BYTES_MAX - sum(len(kept.encode("utf-8", "replace")) for kept in self.summaries.values())
+        if kept := cut(self.masker.mask(text), room):
+            self.summaries[step.index] = kept
 
     def record(self, step: StepPlan, outcome: Result, conclusion: Result, outputs: Mapping[str, str]) -> None:
         """Enter a finished step into the context `steps`; of equal ids, without regard to case, the last one stays."""

@@ -175,6 +175,7 @@ class StepRunner:
         )
         self._note_interruption()
         problems = [*output.effects.errors, *self._collect(files, output.effects)]
+        self._keep_summary(step, files)
         run.outputs.update(output.effects.outputs)
         for problem in problems:
             self._rows.error(problem)
@@ -222,6 +223,15 @@ class StepRunner:
         except CommandFileError as error:
             problems.append(str(error))
         return problems
+
+    def _keep_summary(self, step: StepPlan, files: CommandFiles) -> None:
+        try:
+            text = files.summary()
+        except CommandFileError as error:
+            self._rows.warning(str(error))
+        else:
+            if text.strip():
+                self._job.keep_summary(step, text)
 
     def _passed(self, ending: Ending, settings: _Settings) -> bool:
         if ending.ended_by is EndedBy.TIMEOUT:

@@ -14,6 +14,7 @@ from actionsrunner.core.reporting import StopCause, StopJob
 from actionsrunner.core.seams import CancelSignal, JobOutcome, JobSink, TaskSpec
 from actionsrunner.loops.cancel import CancelToken
 from actionsrunner.loops.report_loop import ReportLoop, ReportParts
+from actionsrunner.loops.summaries import SummarySender
 from actionsrunner.loops.supervise import Supervisor
 from actionswire.result import Result
 
@@ -30,11 +31,26 @@ S = TypeVar("S")
 
 
 class TaskRunner(Generic[S]):
-    """Runs tasks with the same job function and the same way of reporting. ``hidden`` values never reach a log."""
+    """Runs tasks with the same job function and the same way of reporting.
 
-    def __init__(self, job: Job, parts: ReportParts[S], *, hidden: Iterable[str] = ()) -> None:
+    Args:
+        job: executes a task.
+        parts: of the reporting.
+        hidden: values that never reach a log.
+        summaries: sends job summaries; without it they are dropped.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        parts: ReportParts[S],
+        *,
+        hidden: Iterable[str] = (),
+        summaries: SummarySender | None = None,
+    ) -> None:
         self._job = job
         self._parts = parts
+        self._summaries = summaries
         self._hidden = tuple(hidden)
 
     async def run(self, task: TaskSpec, token: CancelToken) -> None:
@@ -63,6 +79,10 @@ class TaskRunner(Generic[S]):
             log.info("job_started")
             outcome = await self._execute(task, reporter, token)
             result, last_words = outcome.result, outcome.last_words
+            if outcome.summaries and self._summaries is not None:
+                # While the task still runs: its token ends with it. Some masks are younger than the text.
+                texts = {step: masker.mask(text) for step, text in outcome.summaries.items()}
+                await self._summaries.send(task, texts, token)
             watch.cancel()
             if token.reason is not None:
                 result = verdict[0] if verdict else Result.CANCELLED

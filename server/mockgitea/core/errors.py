@@ -37,6 +37,15 @@ class NotRegistered(Refusal):
         super().__init__("unregistered runner")
 
 
+class BadAuthorization(Refusal):
+    """A call of a job's own tools came without a bearer token."""
+
+    code = Code.UNAUTHENTICATED
+
+    def __init__(self) -> None:
+        super().__init__("Bad authorization header")
+
+
 class BadRegistration(Refusal):
     """Register was refused because of what the caller sent."""
 

@@ -34,6 +34,8 @@ class RunView:
     attempt: Mapping[str, Any] | None = None
     """The shown attempt's record; None where there are no records."""
     pull_request: int = 0
+    summaries: Mapping[int, str] = field(default_factory=dict)
+    """By job, the HTML of its summary; jobs without one are missing."""
 
     @property
     def is_latest(self) -> bool:
@@ -149,6 +151,13 @@ def _run_gitea_1_27(profile: Profile, view: RunView) -> Json:
     shown["attempts"] = [_attempt(view, one, shown_number=number) for one in view.attempts]
     for job in shown["jobs"]:
         job |= {"parentJobID": 0, "isReusableCaller": False}
+    summaries = [
+        {"jobId": job["id"], "jobName": job["name"], "summaryHTML": view.summaries[job["id"]]}
+        for job in view.jobs
+        if job["id"] in view.summaries
+    ]
+    if summaries:
+        shown["jobSummaries"] = summaries
     if view.pull_request:
         shown["pullRequest"] = {"index": f"#{view.pull_request}", "link": view.links.pull_request(view.pull_request)}
     return shown

@@ -99,6 +99,8 @@ class Profile:
     """The `cancelling` capability of Register and Declare is stored."""
     capabilities_header: str = "job-summary"
     """Value of Declare's response header; empty = header absent."""
+    has_job_summaries: bool = True
+    """Takes job summaries and shows them (Gitea >= 1.27)."""
     capacity_fetch: bool = False
     """Forgejo >= v14: `task_capacity` and `additional_tasks`."""
     request_key: bool = False
@@ -289,6 +291,7 @@ _GITEA_1_25: Final = replace(
     server_version="1.25.3",
     has_runner_capabilities=False,
     capabilities_header="",
+    has_job_summaries=False,
     has_disabled_runners=False,
     last_online_write_s=0.0,
     last_active_write_s=0.0,

@@ -46,11 +46,11 @@ class AsgiTransport:
         self._network = network
         self._pool = pool
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
-        """Send ``body`` and return the whole answer; see the runner's `Transport.post`."""
+    async def send(self, verb: str, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
+        """Send ``body`` and return the whole answer; see the runner's `Transport.send`."""
         self._network.attempted(path)
         try:
-            return await _within(deadline_s, self._exchange(path, headers, body), self._network.port)
+            return await _within(deadline_s, self._exchange(verb, path, headers, body), self._network.port)
         except TimeoutError as error:
             raise DeadlinePassed(f"no answer within {deadline_s:g} s") from error
         except ConnectionRefused as error:
@@ -67,13 +67,13 @@ class AsgiTransport:
     async def close(self) -> None:
         """Do nothing: a connection of the model ends with the simulation."""
 
-    async def _exchange(self, path: str, headers: Mapping[str, str], body: bytes) -> RawAnswer:
+    async def _exchange(self, verb: str, path: str, headers: Mapping[str, str], body: bytes) -> RawAnswer:
         network = self._network
         connection = self._pool.reuse() or await network.connect()
         if not network.is_instant:
             await network.pass_half()
         one = _Call(body)
-        await self._app(_scope(one, path, headers), one.receive, one.send)
+        await self._app(_scope(one, path, headers, verb), one.receive, one.send)
         answer = one.answer()
         if not network.is_instant:
             await network.pass_half()
@@ -141,7 +141,7 @@ async def call(app: App, path: str, headers: Mapping[str, str], body: bytes, *, 
     return one.answer()
 
 
-def _scope(one: "_Call", path: str, headers: Mapping[str, str], verb: str = "POST") -> dict[str, Any]:
+def _scope(one: "_Call", path: str, headers: Mapping[str, str], verb: str) -> dict[str, Any]:
     return {
         **_SCOPE,
         "method": verb,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import jwt
-from sqlalchemy import select
 
 from mockgitea.core.claimed import AssignmentFailed, ClaimedTask
 from mockgitea.core.context import github_context
@@ -20,12 +19,11 @@ from mockgitea.randomness import Randomness
 from mockgitea.storage.interface import Tx
 from mockgitea.storage.needs import load_needed
 from mockgitea.storage.run_facts import run_facts
-from mockgitea.storage.schema import meta
+from mockgitea.storage.signing import keep_signing_secret
 from mockgitea.storage.vault import secrets_for, vars_for
 
 PAYLOAD_BYTES_MAX: Final = 4 * 1024 * 1024
-_SECRET_KEY: Final = "runtime_token_secret"
-_SELECT_SECRET: Final = select(meta.c.value).where(meta.c.key == _SECRET_KEY)
+SIGNATURE: Final = "HS256"
 
 
 class AssignmentBuilder:
@@ -96,14 +94,7 @@ class AssignmentBuilder:
             endless_timeout_s=self._endless_timeout_s,
             profile=self._profile,
         )
-        return jwt.encode(claims, self._signing_secret(tx), algorithm="HS256")
-
-    def _signing_secret(self, tx: Tx) -> str:
-        """Return the server's secret; it lives in the database, so tokens stay valid over a restart."""
-        found: str | None = tx.conn.execute(_SELECT_SECRET).scalar_one_or_none()
-        if found is None:
-            tx.conn.execute(meta.insert().values(key=_SECRET_KEY, value=self._fresh_secret))
-        return found or self._fresh_secret
+        return jwt.encode(claims, keep_signing_secret(tx, self._fresh_secret), algorithm=SIGNATURE)
 
     def _secrets(self, tx: Tx, claimed: ClaimedTask) -> dict[str, str]:
         row = claimed.run

@@ -18,6 +18,7 @@ from mockgitea.service.registration import Registration
 from mockgitea.service.repositories import Repositories
 from mockgitea.service.resolver import Resolver
 from mockgitea.service.runs import Runs
+from mockgitea.service.summaries import Summaries
 from mockgitea.service.vault import Vault
 from mockgitea.service.versions import TaskVersions
 from mockgitea.settings import Settings
@@ -47,6 +48,7 @@ class Services:
     vault: Vault
     runs: Runs
     resolver: Resolver
+    summaries: Summaries
     _is_started: bool = field(default=False, init=False)
 
     @classmethod
@@ -126,6 +128,7 @@ class Services:
             vault=Vault(store=store, profile=profile),
             runs=runs,
             resolver=Resolver(store=store, profile=profile, supervisor=supervisor, places=runs.places),
+            summaries=Summaries(store=store),
         )
 
     async def start(self) -> None:

@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Stored in `meta`; a file of another version is refused with the remedy named."""
 
 metadata = MetaData()
@@ -266,6 +266,17 @@ task_output = Table(
     Column("task_id", Integer, primary_key=True),
     Column("key", String(255), primary_key=True),
     _text("value"),
+)
+
+# Only profiles with job summaries fill it. A job has one task, so the job stands for its attempt.
+job_summary = Table(
+    "job_summary",
+    metadata,
+    Column("job_id", Integer, primary_key=True),
+    Column("step_number", Integer, primary_key=True),
+    _count("run_id"),
+    Column("body", LargeBinary, nullable=False),
+    Index("ix_job_summary_run", "run_id"),
 )
 
 # One row per accepted UpdateLog call, not per log row: the body holds the stored lines exactly as a download shows

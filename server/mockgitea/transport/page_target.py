@@ -15,8 +15,9 @@ from mockgitea.core.errors import NotFound
 from mockgitea.core.page_links import PageLinks, pull_number_of_ref
 from mockgitea.core.page_shapes import RunView
 from mockgitea.core.profiles import PageUrls, Profile
-from mockgitea.storage import page_queries
+from mockgitea.storage import page_queries, summaries
 from mockgitea.storage.page_queries import Row, TaskRecord
+from mockgitea.ui.markdown import rendered
 
 NUMBER_DIGITS_MAX: Final = 18
 """Numbers in URLs are 64-bit; longer ones name nothing."""
@@ -119,6 +120,7 @@ def by_ids(
         attempts=attempts,
         attempt=shown,
         pull_request=_pull_request(conn, run),
+        summaries=_summaries(conn, run) if profile.has_job_summaries else {},
     )
     if job is None:
         return Target(view=view)
@@ -127,6 +129,10 @@ def by_ids(
     lists_attempts = task is not None and profile.page_urls is PageUrls.ATTEMPT
     tasks = page_queries.tasks_of_job(conn, job["id"]) if lists_attempts else None
     return Target(view=view, job=job, job_index=index, task=task, tasks=tasks)
+
+
+def _summaries(conn: Connection, run: Row) -> dict[int, str]:
+    return {job_id: rendered(body) for job_id, body in summaries.of_run(conn, run["id"]).items()}
 
 
 def number(text: str) -> int:

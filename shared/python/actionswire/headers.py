@@ -17,6 +17,7 @@ REQUEST_KEY: Final = "x-runner-request-key"
 CAPABILITIES: Final = "X-Gitea-Actions-Capabilities"
 """Response header of Declare on Gitea >= 1.27."""
 JOB_SUMMARY: Final = "job-summary"
+"""Server capability in it: the summaries of a job's steps are taken."""
 CANCELLING: Final = "cancelling"
 """Client capability: the runner runs post steps after a cancel before it reports."""
 
@@ -36,6 +37,11 @@ UPDATE_TASK: Final = "UpdateTask"
 UPDATE_LOG: Final = "UpdateLog"
 
 RUNNER_METHODS: Final = (REGISTER, DECLARE, FETCH_TASK, FETCH_SINGLE_TASK, UPDATE_TASK, UPDATE_LOG)
+
+
+def summary_path(*, run_id: int, job_id: int, step: int) -> str:
+    """Return where the summary of a step is put, below the instance URL."""
+    return f"/api/actions_pipeline/_apis/pipelines/workflows/{run_id}/jobs/{job_id}/steps/{step}/summary"
 
 
 @functools.cache

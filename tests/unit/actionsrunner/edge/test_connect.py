@@ -22,7 +22,7 @@ class Canned:
     def __init__(self, answer: RawAnswer | Exception) -> None:
         self.answer = answer
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
+    async def send(self, verb: str, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

@@ -25,7 +25,7 @@ class Script:
         self.down, self.refusals, self.runner = down, refusals, runner
         self.calls: list[tuple[float, str]] = []
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
+    async def send(self, verb: str, path: str, headers: Mapping[str, str], body: bytes, deadline_s: float) -> RawAnswer:
         method = path.rpartition("/")[2]
         self.calls.append((asyncio.get_running_loop().time(), method))
         if method == "Ping":

@@ -108,7 +108,7 @@ class Fleet:
     async def seen(self, deadline_s: float = 5.0) -> str:
         """Return what the caller sees of one call."""
         try:
-            return str((await self.transport.post(PING, HEADERS, BODY, deadline_s)).status)
+            return str((await self.transport.send("POST", PING, HEADERS, BODY, deadline_s)).status)
         except DeadlinePassed:
             return "silence"
         except TransportError as error:

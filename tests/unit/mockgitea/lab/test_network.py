@@ -36,7 +36,7 @@ class World:
         await send({"type": "http.response.body", "body": event["body"]})
 
     async def post(self, deadline_s: float = 5.0) -> RawAnswer:
-        return await self.transport.post("/x", {"content-type": "text/plain"}, b"hello", deadline_s)
+        return await self.transport.send("POST", "/x", {"content-type": "text/plain"}, b"hello", deadline_s)
 
     async def at(self, seconds: float) -> None:
         await self.clock.sleep_until(round(seconds * SECOND))
@@ -251,6 +251,6 @@ def test_a_compressed_answer_that_is_cut_off_is_a_failure_of_the_transport() -> 
     async def scene(world: World) -> None:
         world.fields.append((b"content-encoding", b"gzip"))
         with pytest.raises(TransportError, match="gzip"):
-            await world.transport.post("/x", {}, gzip.compress(b"hello" * 99)[:9], 5.0)
+            await world.transport.send("POST", "/x", {}, gzip.compress(b"hello" * 99)[:9], 5.0)
 
     play(scene)
