@@ -37,7 +37,7 @@ async def opened_after_bursts(pool: str, bursts: int) -> int:
         transport = HttpxTransport(f"http://127.0.0.1:{port}", pool=pool_limits(pool))
         try:
             for _ in range(bursts):
-                await asyncio.gather(*(transport.post("/", {}, b"", 10) for _ in range(BURST)))
+                await asyncio.gather(*(transport.send("POST", "/", {}, b"", 10) for _ in range(BURST)))
         finally:
             await transport.close()
     return counting.opened
