@@ -16,14 +16,13 @@ from mockgitea.storage.schema import runner
 def add(tx: Tx, values: Mapping[str, Any]) -> int:
     """Insert a runner and return its id; the values are columns of the table."""
     stamped = {**values, "created_us": tx.now_us, "updated_us": tx.now_us}
-    return int(tx.conn.execute(insert(runner).values(stamped).returning(runner.c.id)).scalar_one())
+    return int(tx.conn.execute(_ADD, stamped).scalar_one())
 
 
 def change(tx: Tx, runner_id: int, values: Mapping[str, Any]) -> bool:
     """Set columns of a runner that is not deleted; False when there is none."""
     stamped = {**values, "updated_us": tx.now_us}
-    changed = tx.conn.execute(update(runner).where(runner.c.id == runner_id, runner.c.deleted_us == 0).values(stamped))
-    return changed.rowcount == 1
+    return tx.conn.execute(_CHANGE, {**stamped, "changed_id": runner_id}).rowcount == 1
 
 
 def remove(tx: Tx, runner_id: int) -> bool:
@@ -54,6 +53,9 @@ def touch(tx: Tx, seen: Sequence[tuple[int, int, int]]) -> None:
     tx.conn.execute(_TOUCH, rows)
 
 
+# Columns are those of the parameters; values in the statement itself would be compiled again for each runner of a fleet.
+_ADD = insert(runner).returning(runner.c.id)
+_CHANGE = update(runner).where(runner.c.id == bindparam("changed_id"), runner.c.deleted_us == 0)
 _TOUCH = (
     update(runner)
     .where(runner.c.id == bindparam("runner"))
