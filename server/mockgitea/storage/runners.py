@@ -53,7 +53,7 @@ def touch(tx: Tx, seen: Sequence[tuple[int, int, int]]) -> None:
     tx.conn.execute(_TOUCH, rows)
 
 
-# Columns are those of the parameters; values in the statement itself would be compiled again for each runner of a fleet.
+# Columns are those of the parameters: values in a statement itself would be compiled again for each runner of a fleet.
 _ADD = insert(runner).returning(runner.c.id)
 _CHANGE = update(runner).where(runner.c.id == bindparam("changed_id"), runner.c.deleted_us == 0)
 _TOUCH = (
