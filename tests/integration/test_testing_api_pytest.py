@@ -121,19 +121,26 @@ def test_shared_server_is_new_for_each_test_and_the_sessions_is_kept(pytester: p
     run(pytester).assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize(
-    ("test", "text"),
-    [
-        ("@pytest.mark.mockgitea('forgejo-15')\ndef test_x(mockgitea): pass", "*takes settings by name*"),
-        ("@pytest.mark.mockgitea(profil='x')\ndef test_x(mockgitea): pass", "*profil: there is no such setting*"),
-        ("@pytest.mark.mockgitea(seed=1)\ndef test_x(mockgitea_shared): pass", "*use the fixture mockgitea*"),
-    ],
-)
-def test_misuse_is_an_error_that_says_what_to_do(pytester: pytest.Pytester, test: str, text: str) -> None:
-    pytester.makepyfile(f"import pytest\n\n{test}\n")
+def test_misuse_is_an_error_that_says_what_to_do(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.mockgitea("forgejo-15")
+        def test_value(mockgitea): pass
+
+        @pytest.mark.mockgitea(profil="x")
+        def test_unknown(mockgitea): pass
+
+        @pytest.mark.mockgitea(seed=1)
+        def test_shared(mockgitea_shared): pass
+        """
+    )
     result = run(pytester)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([text])
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines_random(
+        ["*takes settings by name*", "*profil: there is no such setting*", "*use the fixture mockgitea*"]
+    )
 
 
 def test_class_marker_holds_and_the_nearest_wins(pytester: pytest.Pytester) -> None:
