@@ -212,7 +212,7 @@ class RunnerClient:
             "content-type": "text/markdown",
             "accept-encoding": "gzip",
         }
-        path = names.summary_path(run_id=place.run_id, job_id=place.job_id, step=step)
+        path = names.SUMMARY_PATH.format(run_id=place.run_id, job_id=place.job_id, step_index=step)
         try:
             raw = await self._transport.send("PUT", path, headers, text.encode("utf-8", "replace"), limit_s)
         except (DeadlinePassed, TransportError) as error:

@@ -11,6 +11,7 @@ from actionsrunner.core.seams import TaskSpec
 from actionsrunner.engine.contexts import instance_url, private_text
 from actionsrunner.engine.options import EngineOptions, Family
 from actionswire.expressions import Value, to_text
+from actionswire.headers import PIPELINE_PREFIX
 
 # Context key -> variable: GITHUB_ + the key in upper case.
 _GITHUB_KEYS: Final = (
@@ -84,7 +85,7 @@ def configured_variables(task: TaskSpec, options: EngineOptions) -> dict[str, st
     base = instance_url(task, options)
     family = options.family
     variables = {
-        "ACTIONS_RUNTIME_URL": f"{base}/api/actions_pipeline/",
+        "ACTIONS_RUNTIME_URL": base + PIPELINE_PREFIX,
         "ACTIONS_RESULTS_URL": base,
         "ACTIONS_RUNTIME_TOKEN": runtime_token(task, family),
     }

@@ -40,7 +40,7 @@ def check_place(*, run: tuple[int, int], job: tuple[int, int], step: int, steps:
         raise InvalidInput(f"step_index: job {job[1]} has no step {step}", field="step_index")
 
 
-def check_size(size: int, *, others: int) -> None:
+def check_size(size: int, *, others: int = 0) -> None:
     """Refuse a summary that is too large; raises `InvalidInput`.
 
     Args:

@@ -37,6 +37,10 @@ class RunView:
     summaries: Mapping[int, str] = field(default_factory=dict)
     """By job, the HTML of its summary; jobs without one are missing."""
 
+    def job_summaries(self) -> list[tuple[Mapping[str, Any], str]]:
+        """Return the jobs that have a summary, in order, each with its HTML."""
+        return [(job, self.summaries[job["id"]]) for job in self.jobs if job["id"] in self.summaries]
+
     @property
     def is_latest(self) -> bool:
         """True when the newest attempt is shown."""
@@ -151,13 +155,10 @@ def _run_gitea_1_27(profile: Profile, view: RunView) -> Json:
     shown["attempts"] = [_attempt(view, one, shown_number=number) for one in view.attempts]
     for job in shown["jobs"]:
         job |= {"parentJobID": 0, "isReusableCaller": False}
-    summaries = [
-        {"jobId": job["id"], "jobName": job["name"], "summaryHTML": view.summaries[job["id"]]}
-        for job in view.jobs
-        if job["id"] in view.summaries
-    ]
-    if summaries:
-        shown["jobSummaries"] = summaries
+    if summaries := view.job_summaries():
+        shown["jobSummaries"] = [
+            {"jobId": job["id"], "jobName": job["name"], "summaryHTML": html} for job, html in summaries
+        ]
     if view.pull_request:
         shown["pullRequest"] = {"index": f"#{view.pull_request}", "link": view.links.pull_request(view.pull_request)}
     return shown

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from actionswire.headers import JOB_SUMMARY
+
 
 class Family(StrEnum):
     """Which of the two server families a profile belongs to."""
@@ -97,10 +99,8 @@ class Profile:
     """Declare's answer fills `ephemeral` (Forgejo)."""
     has_runner_capabilities: bool = True
     """The `cancelling` capability of Register and Declare is stored."""
-    capabilities_header: str = "job-summary"
-    """Value of Declare's response header; empty = header absent."""
-    has_job_summaries: bool = True
-    """Takes job summaries and shows them (Gitea >= 1.27)."""
+    capabilities_header: str = JOB_SUMMARY
+    """Value of Declare's response header; empty = header absent. With `job-summary`, summaries are taken and shown."""
     capacity_fetch: bool = False
     """Forgejo >= v14: `task_capacity` and `additional_tasks`."""
     request_key: bool = False
@@ -273,6 +273,11 @@ class Profile:
     rest_descriptions: bool = True
     """Secrets and variables have descriptions (Forgejo's have none)."""
 
+    @property
+    def has_job_summaries(self) -> bool:
+        """Whether job summaries are taken and shown: exactly where Declare announces them (Gitea >= 1.27)."""
+        return JOB_SUMMARY in self.capabilities_header.split(",")
+
 
 _GITEA_1_27: Final = Profile(name="gitea-1.27", server_version="1.27.0")
 
@@ -291,7 +296,6 @@ _GITEA_1_25: Final = replace(
     server_version="1.25.3",
     has_runner_capabilities=False,
     capabilities_header="",
-    has_job_summaries=False,
     has_disabled_runners=False,
     last_online_write_s=0.0,
     last_active_write_s=0.0,

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, 
 from actionswire.result import Status
 from mockgitea.core.claimed import ClaimedTask
 from mockgitea.core.profiles import Profile
-from mockgitea.core.secret_hash import hash_token
+from mockgitea.core.secret_hash import hash_token, last_eight
 from mockgitea.core.task_times import whole_seconds
 from mockgitea.storage import jobs, stops, versions
 from mockgitea.storage.facts import RunNeedsResolving
@@ -145,7 +145,7 @@ def _token_columns(claimant: Claimant) -> dict[str, str]:
     return {
         "token_hash": hash_token(claimant.token, claimant.salt),
         "token_salt": claimant.salt,
-        "token_last_eight": claimant.token[-8:],
+        "token_last_eight": last_eight(claimant.token),
     }
 
 

@@ -5,11 +5,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from actionswire.result import Status
-from mockgitea.core.secret_hash import token_matches
+from mockgitea.core.secret_hash import last_eight, token_matches
 from mockgitea.storage.schema import job, run_attempt, step, task
-
-_LAST: int = 8
-"""Characters of a token that stand in the open, to find its row."""
 
 
 class TaskPlace(NamedTuple):
@@ -24,7 +21,7 @@ class TaskPlace(NamedTuple):
 
 def by_token(conn: Connection, token: str) -> TaskPlace | None:
     """Return the task that was handed out with this token; None when there is none."""
-    query = select(task.c.id, task.c.token_salt, task.c.token_hash).where(task.c.token_last_eight == token[-_LAST:])
+    query = select(task.c.id, task.c.token_salt, task.c.token_hash).where(task.c.token_last_eight == last_eight(token))
     for row in conn.execute(query):
         if token_matches(token, row.token_salt, row.token_hash):
             return by_id(conn, row.id)

@@ -137,7 +137,12 @@ def _summaries(conn: Connection, run: Row) -> dict[int, str]:
 
 def number(text: str) -> int:
     """Return a number in a URL; anything else reads as 0, which names nothing."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= NUMBER_DIGITS_MAX else 0
+    return int(text) if is_number(text) else 0
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a part of a URL is a number that may name something."""
+    return text.isascii() and text.isdigit() and len(text) <= NUMBER_DIGITS_MAX
 
 
 def _of_attempt(conn: Connection, view: RunView, job: Row, index: int, attempt: int) -> Target:

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from actionswire.codes import HTTP_STATUS
 from mockgitea.core.errors import InvalidInput, LimitExceeded, Refusal
+from mockgitea.transport.bounded import read_checked
 from mockgitea.transport.page_target import PageFailure
 
 BODY_BYTES_MAX: Final = 1024 * 1024
@@ -55,12 +56,12 @@ async def read_body(request: Request) -> bytes:
     Raises:
         LimitExceeded: it is larger than `BODY_BYTES_MAX`.
     """
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY_BYTES_MAX:
-            raise BodyTooLarge
-    return bytes(body)
+    return await read_checked(request, _check_size)
+
+
+def _check_size(size: int) -> None:
+    if size > BODY_BYTES_MAX:
+        raise BodyTooLarge
 
 
 class BodyTooLarge(LimitExceeded):

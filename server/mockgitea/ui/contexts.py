@@ -111,7 +111,7 @@ def run_page(view: RunView, trail: Trail) -> Json:
         "title": f"{run['title'] or run['workflow_file']} · {repository} #{run['number']}",
         "run": entry,
         "jobs": [_job_entry(view, trail, index) for index in range(len(view.jobs))],
-        "summaries": [(job["name"], view.summaries[job["id"]]) for job in view.jobs if job["id"] in view.summaries],
+        "summaries": [(job["name"], html) for job, html in view.job_summaries()],
         "runs_url": trail.runs(),
         "poll_url": trail.run(run) if view.is_latest else view.links.attempt(run, view.timed["number"]),
         "actions_url": trail.actions(run),

@@ -8,6 +8,11 @@ from typing import Final
 
 MOUNT_PREFIX: Final = "/api/actions"
 
+PIPELINE_PREFIX: Final = "/api/actions_pipeline/"
+"""What jobs get as ACTIONS_RUNTIME_URL, below the instance URL."""
+SUMMARY_PATH: Final = PIPELINE_PREFIX + "_apis/pipelines/workflows/{run_id}/jobs/{job_id}/steps/{step_index}/summary"
+"""Where the summary of a step is put: a route's pattern, and a format."""
+
 RUNNER_UUID: Final = "x-runner-uuid"
 RUNNER_TOKEN: Final = "x-runner-token"
 RUNNER_VERSION: Final = "x-runner-version"
@@ -37,11 +42,6 @@ UPDATE_TASK: Final = "UpdateTask"
 UPDATE_LOG: Final = "UpdateLog"
 
 RUNNER_METHODS: Final = (REGISTER, DECLARE, FETCH_TASK, FETCH_SINGLE_TASK, UPDATE_TASK, UPDATE_LOG)
-
-
-def summary_path(*, run_id: int, job_id: int, step: int) -> str:
-    """Return where the summary of a step is put, below the instance URL."""
-    return f"/api/actions_pipeline/_apis/pipelines/workflows/{run_id}/jobs/{job_id}/steps/{step}/summary"
 
 
 @functools.cache

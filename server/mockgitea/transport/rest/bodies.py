@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from mockgitea.transport.bounded import read_checked
 from mockgitea.transport.rest.errors import RestRefusal, unprocessable
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -69,7 +70,7 @@ async def read_body(request: Request) -> Body:
     Raises:
         RestRefusal: 413 past `BODY_BYTES_MAX`, 422 for what is neither a JSON object nor a form.
     """
-    raw = await _read_bounded(request)
+    raw = await read_checked(request, _check_size)
     if not raw:
         return Body({})
     if request.headers.get("content-type", "").split(";")[0].strip().lower() == _FORM:
@@ -87,13 +88,9 @@ async def read_body(request: Request) -> Body:
     return Body(fields)
 
 
-async def _read_bounded(request: Request) -> bytes:
-    chunks = bytearray()
-    async for chunk in request.stream():
-        chunks += chunk
-        if len(chunks) > BODY_BYTES_MAX:
-            raise RestRefusal(413, f"request body is larger than {BODY_BYTES_MAX} bytes")
-    return bytes(chunks)
+def _check_size(size: int) -> None:
+    if size > BODY_BYTES_MAX:
+        raise RestRefusal(413, f"request body is larger than {BODY_BYTES_MAX} bytes")
 
 
 def _checked(name: str, text: str) -> str:
